@@ -1,0 +1,17 @@
+/* A bounded, closable queue of pointers between threads. */
+#pragma once
+#include "base/attr.h"
+#include "base/mem.h"
+#include <stdint.h>
+
+struct queue;
+/* room: 1..65536 entries. -ENOMEM. */
+MUST_CHECK int queue_new(const struct mem *mem, uint32_t room, struct queue **ret_q);
+struct queue *queue_free(struct queue *q); /* must be empty or hold borrowed pointers */
+CLEANUP(queue);
+/* -EAGAIN: full; -EPIPE: closed. */
+MUST_CHECK int queue_put(struct queue *q, void *item);
+/* Waits for an item. -EPIPE: closed and empty. */
+MUST_CHECK int queue_take(struct queue *q, void **ret_item);
+void queue_close(struct queue *q);
+uint32_t queue_len(struct queue *q);

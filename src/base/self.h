@@ -1,0 +1,29 @@
+/* The thread-local record of the calling thread: the one writable global of the program besides the
+ * hook table. Read by signal handlers and from outside, so it is local-exec and exported by name.
+ */
+#pragma once
+#include "base/attr.h"
+#include "base/label.h"
+
+struct log;
+struct self {
+	const struct label *label; /* never NULL after self_adopt */
+	struct log *log;	   /* where this thread logs; NULL: nowhere */
+	char name[16];		   /* as in ps */
+};
+extern _Thread_local struct self nl6_self __attribute__((tls_model("local-exec"))) EXPORT;
+
+/* For the duration of a scope the thread works under label l. Async-signal-safe. */
+static inline const struct label *label_swap(const struct label *l)
+{
+	const struct label *old = nl6_self.label;
+	__atomic_store_n(&nl6_self.label, l, __ATOMIC_RELAXED);
+	return old;
+}
+static inline void label_scope_end_(const struct label **old)
+{
+	(void)label_swap(*old);
+}
+#define LABEL_SCOPE(l) \
+	const struct label *label_scope_ __attribute__((cleanup(label_scope_end_), unused)) = \
+		label_swap(l)
