@@ -1,0 +1,661 @@
+#include "base/flags.h"
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_MAX_BYTES (1u << 20)
+#define SECRET_MAX_BYTES 4096u
+#define ORIGIN_BYTES 160
+
+enum source { FROM_NONE, FROM_FILE, FROM_ENV, FROM_LINE };
+struct setting {
+	const struct flag *flag;
+	const char *origin; /* what a fault names: "-port", "NL6_PORT", "lab.conf:3: port" */
+	const char *value;
+	enum source source;
+	uint32_t line; /* FROM_FILE */
+	bool is_path;  /* a SECRET given as NAME-file */
+};
+struct flags {
+	const struct mem *mem;
+	void **kept; /* every block this owns */
+	uint32_t kept_n, settings_n, warnings_n;
+	struct setting *settings;
+	const char **warnings;
+};
+struct parser {
+	const struct flags_env *env;
+	const struct flags_ask *ask;
+	struct flags *f;
+	struct fault *fault;
+};
+struct found {
+	const struct flag *flag;
+	const struct flag_other *other;
+	bool is_path;
+};
+
+/* Takes p (NULL: -ENOMEM) into the flags' care; frees it when that fails. */
+static int keep(struct flags *f, void *p)
+{
+	if (!p)
+		return -ENOMEM;
+	void **kept = mem_resize(f->mem, f->kept, f->kept_n + 1u, sizeof(*kept));
+	if (!kept) {
+		(void)mem_free(f->mem, p);
+		return -ENOMEM;
+	}
+	f->kept = kept;
+	f->kept[f->kept_n++] = p;
+	return 0;
+}
+
+static int keep_str(struct flags *f, const char *s, size_t n, const char **ret_s)
+{
+	char *copy = mem_alloc(f->mem, n + 1);
+	if (copy) {
+		memcpy(copy, s, n);
+		copy[n] = 0;
+	}
+	int r = keep(f, copy);
+	if (r == 0)
+		*ret_s = copy;
+	return r;
+}
+
+struct flags *flags_free(struct flags *f)
+{
+	if (!f)
+		return NULL;
+	for (uint32_t i = 0; i < f->kept_n; i++)
+		(void)mem_free(f->mem, f->kept[i]);
+	(void)mem_free(f->mem, f->kept);
+	(void)mem_free(f->mem, f->settings);
+	(void)mem_free(f->mem, f->warnings);
+	return mem_free(f->mem, f);
+}
+
+static int warn(struct parser *p, const char *text)
+{
+	struct flags *f = p->f;
+	const char **list = mem_resize(f->mem, f->warnings, f->warnings_n + 1u, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	f->warnings = list;
+	int r = keep_str(f, text, strlen(text), &list[f->warnings_n]);
+	if (r == 0)
+		f->warnings_n++;
+	return r;
+}
+
+uint32_t flags_count(const struct flag *table)
+{
+	uint32_t n = 0;
+	while (table[n].name)
+		n++;
+	return n;
+}
+
+const struct flag *flags_find(
+	const struct flag_set *sets, const char *name, const struct flag_set **ret_set)
+{
+	for (const struct flag_set *s = sets; s->flags; s++)
+		for (const struct flag *f = s->flags; f->name; f++)
+			if (strcmp(f->name, name) == 0) {
+				if (ret_set)
+					*ret_set = s;
+				return f;
+			}
+	return NULL;
+}
+
+static struct found find(const struct parser *p, const char *name)
+{
+	struct found found = {.flag = flags_find(p->ask->sets, name, NULL)};
+	if (found.flag)
+		return found;
+	size_t n = strlen(name);
+	char stem[FLAG_ENV_BYTES];
+	if (n > 5 && n < sizeof(stem) && strcmp(name + n - 5, "-file") == 0) {
+		memcpy(stem, name, n - 5);
+		stem[n - 5] = 0;
+		const struct flag *f = flags_find(p->ask->sets, stem, NULL);
+		if (f && f->kind == FLAG_KIND_SECRET)
+			return (struct found){.flag = f, .is_path = true};
+	}
+	for (const struct flag_other *o = p->ask->others; o && o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return (struct found){.other = o};
+	return found;
+}
+
+/* The known name nearest to an unknown one, as text in buf, or "". */
+static int nearest(struct parser *p, const char *name, char buf[static FLAG_ENV_BYTES])
+{
+	size_t n = 0;
+	for (const struct flag_set *s = p->ask->sets; s->flags; s++)
+		n += 2u * flags_count(s->flags);
+	for (const struct flag_other *o = p->ask->others; o && o->name; o++)
+		n++;
+	const char **names = mem_array(p->env->mem, n + 1, sizeof(*names));
+	char(*paths)[FLAG_ENV_BYTES] = mem_array(p->env->mem, n + 1, sizeof(*paths));
+	if (!names || !paths) {
+		(void)mem_free(p->env->mem, names);
+		(void)mem_free(p->env->mem, paths);
+		return -ENOMEM;
+	}
+	n = 0;
+	for (const struct flag_set *s = p->ask->sets; s->flags; s++)
+		for (const struct flag *f = s->flags; f->name; f++) {
+			names[n++] = f->name;
+			if (f->kind == FLAG_KIND_SECRET) {
+				(void)snprintf(paths[n], FLAG_ENV_BYTES, "%s-file", f->name);
+				names[n] = paths[n];
+				n++;
+			}
+		}
+	for (const struct flag_other *o = p->ask->others; o && o->name; o++)
+		names[n++] = o->name;
+	const char *best = num_nearest(name, names, n);
+	(void)snprintf(buf, FLAG_ENV_BYTES, "%s", best ? best : "");
+	(void)mem_free(p->env->mem, names);
+	(void)mem_free(p->env->mem, paths);
+	return 0;
+}
+
+static int refuse_unknown(struct parser *p, const char *name, const char *field, const char *dash)
+{
+	char near[FLAG_ENV_BYTES];
+	int r = nearest(p, name, near);
+	if (r < 0)
+		return r;
+	if (!near[0])
+		return fault_set(p->fault, -EINVAL, field, NULL, "unknown flag");
+	return fault_set(
+		p->fault, -EINVAL, field, NULL, "unknown flag, did you mean %s%s?", dash, near);
+}
+
+static int accept_other(
+	struct parser *p, const struct flag_other *o, const char *field, const char *value)
+{
+	static const struct flag boolean = {.kind = FLAG_KIND_BOOL};
+	if (o->kind == FLAG_NOT_BUILT)
+		return fault_set(p->fault, -EINVAL, field, NULL, "not in this build");
+	union flag_value ignored;
+	int r = flag_judge(&boolean, value ? value : "true", field, &ignored, p->fault);
+	if (r < 0)
+		return r;
+	char text[320];
+	(void)snprintf(text, sizeof(text), "%s has no effect: %s", field, o->why);
+	return warn(p, text);
+}
+
+static int add_setting(struct parser *p, const struct setting *s)
+{
+	struct flags *f = p->f;
+	struct setting *list = mem_resize(f->mem, f->settings, f->settings_n + 1u, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	f->settings = list;
+	struct setting *new = &list[f->settings_n];
+	*new = *s;
+	int r = keep_str(f, s->origin, strlen(s->origin), &new->origin);
+	if (r == 0)
+		r = keep_str(f, s->value, strlen(s->value), &new->value);
+	if (r == 0)
+		f->settings_n++;
+	return r;
+}
+
+/* One argument that begins with a dash, and perhaps the next; *at is the index, moved on. */
+static int parse_argument(struct parser *p, int *at)
+{
+	char *arg = p->ask->argv[*at], *name = arg + 1 + (arg[1] == '-');
+	char *equals = strchr(name, '='), *value = equals ? equals + 1 : NULL;
+	size_t n = equals ? (size_t)(equals - name) : strlen(name);
+	char stem[FLAG_ENV_BYTES], field[FLAG_ENV_BYTES + 1];
+	if (n == 0 || n >= sizeof(stem) || name[0] == '-')
+		return fault_set(p->fault, -EINVAL, arg, "-flag value, -flag=value",
+			"not the form of a flag");
+	memcpy(stem, name, n);
+	stem[n] = 0;
+	if (strcmp(stem, "h") == 0 && !find(p, "h").flag)
+		(void)snprintf(stem, sizeof(stem), "help");
+	(void)snprintf(field, sizeof(field), "-%.62s", stem);
+	struct found found = find(p, stem);
+	if (found.other)
+		return accept_other(p, found.other, field, value);
+	if (!found.flag)
+		return refuse_unknown(p, stem, field, "-");
+	if (!value && found.flag->kind == FLAG_KIND_BOOL)
+		value = "true";
+	if (!value) {
+		if (*at + 1 >= p->ask->argc) {
+			char allowed[FLAG_ALLOWED_BYTES];
+			return fault_set(p->fault, -EINVAL, field,
+				flag_allowed(found.flag, allowed), "needs a value");
+		}
+		value = p->ask->argv[++*at];
+	}
+	int r = add_setting(p,
+		&(struct setting){found.flag, field, value, FROM_LINE, .is_path = found.is_path});
+	if (found.flag->kind == FLAG_KIND_SECRET && !found.is_path)
+		memset(value, '*', strlen(value));
+	return r;
+}
+
+static int parse_line(struct parser *p)
+{
+	for (int i = 1; i < p->ask->argc; i++) {
+		const char *arg = p->ask->argv[i];
+		bool ends = strcmp(arg, "--") == 0;
+		if (ends && ++i >= p->ask->argc)
+			return 0;
+		if (ends || arg[0] != '-' || !arg[1]) {
+			arg = p->ask->argv[i];
+			const struct setting *last =
+				p->f->settings_n ? &p->f->settings[p->f->settings_n - 1] : NULL;
+			bool after_bool = !ends && last && last->flag->kind == FLAG_KIND_BOOL;
+			return fault_set(p->fault, -EINVAL, arg, NULL,
+				after_bool ? "stray argument, a boolean flag takes its value as "
+					     "-flag=false"
+					   : "stray argument, only flags are taken");
+		}
+		int r = parse_argument(p, &i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* NL6_AUTO_COUNT to auto-count. */
+static void env_to_name(const char *var, size_t n, char buf[static FLAG_ENV_BYTES])
+{
+	n = MIN(n, (size_t)FLAG_ENV_BYTES - 1);
+	for (size_t i = 0; i < n; i++) {
+		char c = var[i];
+		buf[i] = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	}
+	buf[n] = 0;
+}
+
+static int warn_unknown_variable(struct parser *p, const char *field, const char *name)
+{
+	char near[FLAG_ENV_BYTES], var[FLAG_ENV_BYTES], text[320];
+	int r = nearest(p, name, near);
+	if (r < 0)
+		return r;
+	if (near[0])
+		(void)snprintf(text, sizeof(text),
+			"environment variable %s is unknown, did you mean %s?", field,
+			flag_env_name(near, var));
+	else
+		(void)snprintf(text, sizeof(text), "environment variable %s is unknown", field);
+	return warn(p, text);
+}
+
+static int parse_variable(struct parser *p, const char *entry)
+{
+	const char *equals = strchr(entry, '=');
+	if (strncmp(entry, "NL6_", 4) != 0 || !equals)
+		return 0;
+	char field[FLAG_ENV_BYTES], name[FLAG_ENV_BYTES], exact[FLAG_ENV_BYTES];
+	(void)snprintf(field, sizeof(field), "%.*s", (int)(equals - entry), entry);
+	/* Container orchestrators set this for a service called nl6. */
+	if (strcmp(field, "NL6_PORT") == 0 && strncmp(equals + 1, "tcp://", 6) == 0)
+		return 0;
+	env_to_name(entry + 4, (size_t)(equals - entry - 4), name);
+	struct found found = {0};
+	if (strcmp(flag_env_name(name, exact), field) == 0)
+		found = find(p, name);
+	if (found.other)
+		return accept_other(p, found.other, field, equals + 1);
+	if (!found.flag)
+		return warn_unknown_variable(p, field, name);
+	return add_setting(p, &(struct setting){found.flag, field, equals + 1, FROM_ENV,
+				      .is_path = found.is_path});
+}
+
+static int parse_env(struct parser *p)
+{
+	for (char *const *e = p->ask->envp; e && *e; e++) {
+		int r = parse_variable(p, *e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static char *trim(char *s)
+{
+	s += strspn(s, " \t\r");
+	size_t n = strlen(s);
+	while (n && strchr(" \t\r", s[n - 1]))
+		n--;
+	s[n] = 0;
+	return s;
+}
+
+static int refuse_repeated(struct parser *p, const struct flag *flag, const char *field)
+{
+	for (uint32_t i = 0; i < p->f->settings_n; i++) {
+		const struct setting *s = &p->f->settings[i];
+		if (s->source == FROM_FILE && s->flag == flag && flag->kind != FLAG_KIND_LIST)
+			return fault_set(
+				p->fault, -EINVAL, field, NULL, "already set in line %u", s->line);
+	}
+	return 0;
+}
+
+static int parse_file_line(struct parser *p, const char *path, uint32_t line_no, char *line)
+{
+	char field[ORIGIN_BYTES];
+	line = trim(line);
+	if (!line[0] || line[0] == '#')
+		return 0;
+	char *equals = strchr(line, '=');
+	(void)snprintf(field, sizeof(field), "%s:%u", path, line_no);
+	if (!equals)
+		return fault_set(p->fault, -EINVAL, field, "flag = value", "the line has no =");
+	*equals = 0;
+	const char *name = trim(line), *value = trim(equals + 1);
+	(void)snprintf(field, sizeof(field), "%.80s:%u: %.60s", path, line_no, name);
+	struct found found = find(p, name);
+	if (found.other)
+		return accept_other(p, found.other, field, value);
+	if (!found.flag)
+		return refuse_unknown(p, name, field, "");
+	if (strcmp(found.flag->name, p->ask->config) == 0)
+		return fault_set(
+			p->fault, -EINVAL, field, NULL, "a configuration file cannot name another");
+	int r = refuse_repeated(p, found.flag, field);
+	if (r < 0)
+		return r;
+	return add_setting(
+		p, &(struct setting){found.flag, field, value, FROM_FILE, line_no, found.is_path});
+}
+
+static int read_file(struct parser *p, const char *field, const char *path, size_t max,
+	char **ret_bytes, size_t *ret_len)
+{
+	int r = p->env->read_file(p->env->arg, p->env->mem, path, max, ret_bytes, ret_len);
+	if (r < 0 && r != -ENOMEM)
+		return fault_set(p->fault, r, field, NULL, "%.160s: %s", path, strerrordesc_np(-r));
+	if (r == 0 && strlen(*ret_bytes) != *ret_len) {
+		*ret_bytes = mem_free(p->env->mem, *ret_bytes);
+		return fault_set(
+			p->fault, -EINVAL, field, NULL, "%.160s: the file has a NUL byte", path);
+	}
+	return r;
+}
+
+static int parse_file(struct parser *p, const struct setting *config)
+{
+	char *bytes;
+	size_t len;
+	const char *path = config->value;
+	int r = read_file(p, config->origin, path, FILE_MAX_BYTES, &bytes, &len);
+	if (r < 0)
+		return r;
+	uint32_t line_no = 0;
+	for (char *line = bytes, *next; line && r == 0; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		r = parse_file_line(p, path, ++line_no, line);
+	}
+	(void)mem_free(p->env->mem, bytes);
+	return r;
+}
+
+/* The setting of a flag that counts: of the highest source the last; NULL: none. */
+static const struct setting *winner(const struct flags *f, const struct flag *flag)
+{
+	const struct setting *best = NULL;
+	for (uint32_t i = 0; i < f->settings_n; i++) {
+		const struct setting *s = &f->settings[i];
+		if (s->flag == flag && (!best || s->source >= best->source))
+			best = s;
+	}
+	return best;
+}
+
+static int parse_config(struct parser *p)
+{
+	const struct flag *flag =
+		p->ask->config ? flags_find(p->ask->sets, p->ask->config, NULL) : NULL;
+	const struct setting *s = flag ? winner(p->f, flag) : NULL;
+	if (!s || !s->value[0])
+		return 0;
+	/* The list of settings moves while the file adds to it. */
+	struct setting config = *s;
+	return parse_file(p, &config);
+}
+
+/* Appends the items of one value to a list that was made large enough. */
+static int split_list(struct parser *p, const struct flag *flag, const char *origin,
+	const char *value, const char **items, uint32_t *n)
+{
+	for (const char *s = value;; s++) {
+		size_t len = strcspn(s, ",");
+		int r = keep_str(p->f, s, len, &items[*n]);
+		if (r < 0)
+			return r;
+		union flag_value ignored;
+		r = flag_judge(flag, items[*n], origin, &ignored, p->fault);
+		if (r < 0)
+			return r;
+		++*n;
+		s += len;
+		if (!*s)
+			return 0;
+	}
+}
+
+static size_t count_items(const char *value)
+{
+	size_t n = 1;
+	for (; *value; value++)
+		n += *value == ',';
+	return n;
+}
+
+static int store_list(
+	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
+{
+	struct flag_list list = {0};
+	size_t room = !won && flag->text_default ? count_items(flag->text_default) : 0;
+	for (uint32_t i = 0; won && i < p->f->settings_n; i++)
+		if (p->f->settings[i].flag == flag)
+			room += count_items(p->f->settings[i].value);
+	if (room) {
+		const char **items = mem_array(p->env->mem, room, sizeof(*items));
+		int r = keep(p->f, items);
+		if (r == 0 && !won)
+			r = split_list(p, flag, flag->name, flag->text_default, items, &list.n);
+		for (uint32_t i = 0; r == 0 && won && i < p->f->settings_n; i++) {
+			const struct setting *s = &p->f->settings[i];
+			if (s->flag == flag && s->source == won->source)
+				r = split_list(p, flag, s->origin, s->value, items, &list.n);
+		}
+		if (r < 0)
+			return r;
+		list.items = items;
+	}
+	memcpy((char *)conf + flag->offset, &list, sizeof(list));
+	return 0;
+}
+
+/* The first line of a file is the secret. */
+static int read_secret(
+	struct parser *p, const struct flag *flag, const struct setting *s, const char **ret_text)
+{
+	char *bytes;
+	size_t len;
+	int r = read_file(p, s->origin, s->value, SECRET_MAX_BYTES, &bytes, &len);
+	if (r < 0)
+		return r;
+	size_t n = strcspn(bytes, "\r\n");
+	if (strspn(bytes + n, "\r\n") != len - n)
+		r = fault_set(p->fault, -EINVAL, s->origin, "one line",
+			"%.160s: the file has more than one line", s->value);
+	if (r == 0)
+		r = keep_str(p->f, bytes, n, ret_text);
+	explicit_bzero(bytes, len);
+	(void)mem_free(p->env->mem, bytes);
+	union flag_value ignored;
+	return r < 0 ? r : flag_judge(flag, *ret_text, s->origin, &ignored, p->fault);
+}
+
+static int store_text(
+	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
+{
+	const char *text = won ? won->value : flag->text_default;
+	if (won && won->is_path) {
+		int r = read_secret(p, flag, won, &text);
+		if (r < 0)
+			return r;
+	}
+	if (text && !text[0])
+		text = NULL;
+	memcpy((char *)conf + flag->offset, &text, sizeof(text));
+	return 0;
+}
+
+static int store_value(
+	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
+{
+	union flag_value v = {.num = flag->num_default};
+	char buf[FLAG_DEFAULT_BYTES];
+	const char *text = won ? won->value : flag_default(flag, buf);
+	if (text) {
+		int r = flag_judge(flag, text, won ? won->origin : flag->name, &v, p->fault);
+		if (r < 0)
+			return r;
+	} else if (flag->kind == FLAG_KIND_ADDR || flag->kind == FLAG_KIND_PREFIX) {
+		v = (union flag_value){.prefix = {{{0}}, 0}};
+	}
+	flag_store(flag, &v, conf);
+	return 0;
+}
+
+/* Judges every setting of a flag, also those that lose, then stores the one that counts. */
+static int apply(struct parser *p, const struct flag *flag, void *conf)
+{
+	union flag_value ignored;
+	for (uint32_t i = 0; i < p->f->settings_n; i++) {
+		const struct setting *s = &p->f->settings[i];
+		if (s->flag != flag || flag->kind == FLAG_KIND_LIST)
+			continue;
+		int r = flag_judge(flag, s->value, s->origin, &ignored, p->fault);
+		if (r < 0)
+			return r;
+	}
+	const struct setting *won = winner(p->f, flag);
+	switch (flag->kind) {
+	case FLAG_KIND_LIST:
+		return store_list(p, flag, won, conf);
+	case FLAG_KIND_STR:
+	case FLAG_KIND_PATH:
+	case FLAG_KIND_SECRET:
+		return store_text(p, flag, won, conf);
+	default:
+		return store_value(p, flag, won, conf);
+	}
+}
+
+static bool is_alone(const struct parser *p)
+{
+	for (const char *const *a = p->ask->alone; a && *a; a++) {
+		const struct flag *flag = flags_find(p->ask->sets, *a, NULL);
+		const struct setting *s = flag ? winner(p->f, flag) : NULL;
+		union flag_value on = {0};
+		if (s && flag_judge(flag, s->value, s->origin, &on, NULL) == 0 && on.num)
+			return true;
+	}
+	return false;
+}
+
+static int apply_all(struct parser *p, bool check, void *conf)
+{
+	for (const struct flag_set *s = p->ask->sets; s->flags; s++)
+		for (const struct flag *f = s->flags; f->name; f++) {
+			int r = apply(p, f, (char *)conf + s->offset);
+			if (r < 0)
+				return r;
+		}
+	for (const struct flag_set *s = p->ask->sets; check && s->flags; s++) {
+		int r = s->check ? s->check((char *)conf + s->offset, p->fault) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int flags_parse(const struct flags_env *env, const struct flags_ask *ask, void *conf,
+	struct flags **ret_flags, struct fault *reterr_fault)
+{
+	AUTO(flags) struct flags *f = mem_zalloc(env->mem, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->mem = env->mem;
+	struct parser p = {env, ask, f, reterr_fault};
+	int r = parse_line(&p);
+	bool alone = r == 0 && is_alone(&p);
+	if (r == 0 && !alone)
+		r = parse_env(&p);
+	if (r == 0 && !alone)
+		r = parse_config(&p);
+	if (r == 0)
+		r = apply_all(&p, !alone, conf);
+	if (r < 0)
+		return r;
+	*ret_flags = TAKE(f);
+	return 0;
+}
+
+bool flags_is_set(const struct flags *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->settings_n; i++)
+		if (strcmp(f->settings[i].flag->name, name) == 0)
+			return true;
+	return false;
+}
+
+uint32_t flags_warnings(const struct flags *f)
+{
+	return f->warnings_n;
+}
+
+const char *flags_warning(const struct flags *f, uint32_t i)
+{
+	assert(i < f->warnings_n);
+	return f->warnings[i];
+}
+
+static void help_flag(const struct flag *f, struct text *t)
+{
+	char meta[FLAG_META_BYTES], buf[FLAG_DEFAULT_BYTES], allowed[FLAG_ALLOWED_BYTES];
+	const char *value = flag_meta(f, meta), *def = flag_default(f, buf);
+	text_printf(t, "  -%s%s%s\n        ", f->name, value[0] ? " " : "", value);
+	flag_help_text(f, t);
+	if (f->kind == FLAG_KIND_NUM || f->kind == FLAG_KIND_ENUM)
+		text_printf(t, ": %s", flag_allowed(f, allowed));
+	if (def && def[0] && f->kind != FLAG_KIND_SECRET)
+		text_printf(t, " (default %s)", def);
+	text_put(t, "\n");
+	if (f->kind == FLAG_KIND_SECRET)
+		text_printf(t, "  -%s-file FILE\n        Like -%s, read from a file\n", f->name,
+			f->name);
+}
+
+void flags_help(const struct flag_set *sets, const char *usage, struct text *t)
+{
+	text_put(t, usage);
+	for (const struct flag_set *s = sets; s->flags; s++) {
+		text_printf(t, "\n%s:\n", s->title);
+		for (const struct flag *f = s->flags; f->name; f++)
+			help_flag(f, t);
+	}
+}
