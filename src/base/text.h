@@ -1,7 +1,10 @@
-/* A growing string with a sticky error, JSON writing helpers, and safe number parsers. */
+/* A growing string with a sticky error, and helpers that write JSON. One owner at a time; by value
+ * in its user, no lock. After a failed allocation every call does nothing: check err once at the
+ * end. */
 #pragma once
 #include "base/attr.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,23 +24,18 @@ void text_clear(struct text *t); /* keeps the memory and clears the error */
 void text_put(struct text *t, const char *s);
 void text_write(struct text *t, const void *p, size_t bytes);
 void text_printf(struct text *t, const char *fmt, ...) PRINTF(2, 3);
-/* A JSON string with its quotes; control characters and invalid UTF-8 are escaped. */
+/* A JSON string with its quotes (RFC 8259 7); control characters are escaped, each byte that is not
+ * of valid UTF-8 becomes \ufffd. NULL becomes null. */
 void text_json(struct text *t, const char *s);
+/* Escapes the character at *s (not its end) for the inside of a JSON string, moves *s past it,
+ * returns the bytes written, without a NUL. */
+#define TEXT_JSON_CHAR_BYTES 6
+size_t text_json_char(const char **s, char out[static TEXT_JSON_CHAR_BYTES]);
 /* "key":value pairs: writes a comma unless the last byte is { or [ or the text is empty. */
 void text_key(struct text *t, const char *key);
-void text_kv_str(struct text *t, const char *key, const char *value);
+void text_kv_str(struct text *t, const char *key, const char *value); /* NULL: null */
 void text_kv_u64(struct text *t, const char *key, uint64_t value);
 void text_kv_i64(struct text *t, const char *key, int64_t value);
 void text_kv_bool(struct text *t, const char *key, bool value);
-
-/* Decimal digits only, no sign, no blanks, within min..max. -EINVAL: no number; -ERANGE. */
-MUST_CHECK int num_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_n);
-/* Hex digits, optional 0x, at most max bytes. -EINVAL, -ERANGE. */
-MUST_CHECK int num_hex(const char *s, uint8_t *buf, size_t max, size_t *ret_bytes);
-/* Go duration ("1m30s", "10s", "250ms", "1.5h") or a bare count of seconds. -EINVAL, -ERANGE. */
-MUST_CHECK int num_duration(const char *s, uint64_t *ret_ns);
-/* Writes the shortest Go-like form ("1m30s"). */
-#define DURATION_TEXT_BYTES 40
-const char *num_duration_text(uint64_t ns, char buf[static DURATION_TEXT_BYTES]);
-/* The candidate nearest to word by edit distance, NULL when none is near (distance > 1 + len/3). */
-const char *num_nearest(const char *word, const char *const *candidates, size_t n);
+/* Six significant digits, a point whatever the locale; not finite: null. */
+void text_kv_f64(struct text *t, const char *key, double value);
