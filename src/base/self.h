@@ -7,9 +7,10 @@
 
 struct log;
 struct self {
-	const struct label *label; /* never NULL after self_adopt */
+	const struct label *label; /* never NULL */
 	struct log *log;	   /* where this thread logs; NULL: nowhere */
-	char name[16];		   /* as in ps */
+	char name[16];		   /* as in ps; empty in the threads of libraries */
+	unsigned rcu_count;	   /* rcu_thread_init without its rcu_thread_done */
 };
 extern _Thread_local struct self nl6_self __attribute__((tls_model("local-exec"))) EXPORT;
 
