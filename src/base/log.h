@@ -18,19 +18,25 @@ struct log_conf {
 	enum log_level level;
 	bool json;
 };
-/* Counts what a call site held back: at most 10 lines a site in 10 s. Static, one per site. */
+/* Counts what a call site held back: at most LOG_SITE_LINES lines a site in LOG_SITE_NS. Static,
+ * one per site, zero at first. */
+#define LOG_SITE_LINES 10
+#define LOG_SITE_NS (10 * NS_PER_SEC)
 struct log_site {
-	uint64_t window_ns; /* start of the window, monotonic */
-	uint32_t lines, held;
+	uint64_t window; /* when it began, monotonic ms, above 8 bits that count its lines */
+	uint32_t held;	 /* lines held back since the last one that was written */
 };
 
+/* The caller owns *ret_log; it must outlive every thread that inherits it. -ENOMEM. */
 MUST_CHECK int log_new(
 	const struct log_env *env, const struct log_conf *conf, struct log **ret_log);
 struct log *log_free(struct log *l);
 CLEANUP(log);
 
-/* One line: time level thread subject: message: ERRNO (+held). subject may be NULL; r is 0 or a
- * negative errno; foreign bytes are escaped. Use the macros. */
+/* One line, one write(2) of at most 4096 bytes: time level thread subject: message: ERRNO (+held).
+ * subject may be NULL; r is 0 or a negative errno; foreign bytes are escaped, what is too long ends
+ * in "...". Use the macros. */
+#define LOG_LINE_BYTES 4096
 void log_line(struct log_site *site, enum log_level level, const char *subject, int r,
 	const char *fmt, ...) PRINTF(5, 6);
 bool log_wants(enum log_level level);
