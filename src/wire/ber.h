@@ -24,25 +24,49 @@ struct ber_value {
 	uint16_t len;
 	union {
 		int64_t i;  /* INTEGER: -2^31..2^31-1 */
-		uint64_t u; /* the unsigned types */
+		uint64_t u; /* Counter32, Gauge32, TimeTicks: 0..2^32-1; Counter64 */
 		const uint8_t *bytes;
 	};
 };
 
-/* Reads a header; *ret_tag gets the tag and a sub-cursor over the content is returned. A length
- * that overruns the parent, an indefinite one, or one of more than 4 octets fails the parent. */
+/* Reads a header; *ret_tag gets the tag (0 on error) and a sub-cursor over the content is returned.
+ * Lengths need not be minimal. A tag of more than one octet, a length that overruns the parent, an
+ * indefinite one, or one of more than 4 octets fails the parent. */
 struct rd ber_any(struct rd *r, uint8_t *ret_tag);
 /* The same; fails when the tag is another. */
 struct rd ber_expect(struct rd *r, uint8_t tag);
-/* INTEGER content of any width whose value fits; empty content or a value out of min..max fails. */
+/* INTEGER of any width whose value is within min..max; empty content or another value fails. */
 int64_t ber_int(struct rd *r, int64_t min, int64_t max);
+/* A whole TLV as a value, for data that is trusted no further than this check: content of a length
+ * that the type cannot have, or an unknown tag, fails. Strings are borrowed from r. */
+struct ber_value ber_get_value(struct rd *r);
 
 /* Bytes of a complete TLV of the value. */
 size_t ber_value_bytes(const struct ber_value *v);
 void ber_put_value(struct wr *w, const struct ber_value *v);
-/* Bytes of a length field for content of n bytes. */
-size_t ber_len_bytes(size_t n);
+/* Writes the ber_value_bytes(v) bytes at to, which must have room; returns the byte after them. */
+uint8_t *ber_write_value(uint8_t *to, const struct ber_value *v);
+/* Bytes of a length field for content of n bytes, n < 2^32. */
+static inline size_t ber_len_bytes(size_t n)
+{
+	return n < 0x80 ? 1 : n < 0x100 ? 2 : n < 0x10000 ? 3 : n < 0x1000000 ? 4 : 5;
+}
+/* Writes the ber_len_bytes(n) bytes at to, which must have room; returns the byte after them. */
+static inline uint8_t *ber_write_len(uint8_t *to, size_t n)
+{
+	if (LIKELY(n < 0x80)) {
+		*to++ = (uint8_t)n;
+		return to;
+	}
+	size_t octets = ber_len_bytes(n) - 1;
+	*to++ = (uint8_t)(0x80 | octets);
+	for (size_t shift = octets * 8; shift > 0; shift -= 8)
+		*to++ = (uint8_t)(n >> (shift - 8));
+	return to;
+}
 void ber_put_len(struct wr *w, size_t n);
+/* Bytes of an INTEGER TLV. */
+size_t ber_int_bytes(int64_t v);
 /* Backward: content is written already; puts length and tag before it. */
 void ber_back_header(struct bw *w, uint8_t tag, size_t content_bytes);
 void ber_back_int(struct bw *w, int64_t v); /* a whole INTEGER TLV */
