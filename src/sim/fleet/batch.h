@@ -1,21 +1,27 @@
-/* Create batches: a queue of jobs, at most four threads, ranges that may not meet. */
+/* Create batches: a queue of jobs, at most four threads, ranges that may not meet. They also keep
+ * the books of what was prepared (routes, sockets) for the devices they made, and undo it when the
+ * last device of a batch is deleted: deletes go through here. */
 #pragma once
 #include "base/fault.h"
 #include "sim/fleet/fleet.h"
 
+#define BATCH_WAITING_MAX 1024
+#define BATCH_HISTORY 256
+
 struct batches;
 enum batch_state { BATCH_WAITING, BATCH_RUNNING, BATCH_DONE, BATCH_FAILED };
 struct batch_ask {
-	struct fleet_add add; /* types: an array that batch_submit copies, taking references */
+	struct fleet_add add; /* types: an array that batch_submit copies, taking references; batch
+				 is set by batch_submit */
 };
 struct batch_info {
 	uint64_t id; /* from 1 */
 	enum batch_state state;
 	struct addr first, last;
-	uint32_t requested, done; /* done: rows looked at so far */
-	struct fleet_added added;
-	uint64_t started_ns, ended_ns; /* monotonic; 0: not yet */
-	struct fault fault;	       /* if failed */
+	uint32_t requested, done;		 /* done: devices looked at so far */
+	struct fleet_added added;		 /* of a failed batch: nothing created is left */
+	uint64_t asked_ns, started_ns, ended_ns; /* monotonic; 0: not yet */
+	struct fault fault;			 /* if failed */
 };
 struct batches_env { /* borrowed */
 	const struct mem *mem;
@@ -23,27 +29,41 @@ struct batches_env { /* borrowed */
 	struct stats *stats;
 	struct fleet *fleet;
 	/* Makes routes and sockets for first..last before a row exists; may wait. Negative errno
-	 * and a fault when it cannot be done. */
+	 * and a fault when it cannot be done. From a job thread, several at a time. */
 	int (*prepare)(void *arg, const struct addr *first, const struct addr *last,
 		uint16_t snmp_port, struct fault *reterr_fault);
-	/* The range is no longer wanted (failed create, all its devices deleted). */
-	void (*undo)(void *arg, const struct addr *first, const struct addr *last);
+	/* The range is no longer wanted (failed create, all devices of the batch deleted): once for
+	 * each prepare that succeeded, from a job thread or the one that deletes. */
+	void (*undo)(
+		void *arg, const struct addr *first, const struct addr *last, uint16_t snmp_port);
 	void *arg;
+	/* Bytes that may still be taken from the system, see batch_memory.h. NULL: no limit. */
+	uint64_t (*available_bytes)(void *arg);
 };
+extern const struct counter batches_counters[];
 MUST_CHECK int batches_new(const struct batches_env *env, struct batches **ret_batches);
-struct batches *batches_free(struct batches *b); /* stops first */
+/* Stops first. What is prepared for living devices stays so. */
+struct batches *batches_free(struct batches *b);
 CLEANUP(batches);
 MUST_CHECK int batches_start(struct batches *b);
-void batches_stop(struct batches *b); /* lets the slice in work end, fails the waiting */
+/* Lets the slice in work end; what runs or waits fails, its done is called. */
+void batches_stop(struct batches *b);
 
 /* Checks the range (fits, memory suffices, meets no batch in progress) and queues it. done (may be
- * NULL) is called once from a job thread when it ended. -EINVAL, -EBUSY (meets another: the fault
- * says which), -ENOMEM, -ENOSPC (memory: the fault has the numbers), -ESHUTDOWN. */
+ * NULL) is called once from a job thread when it ended, or from the thread that stops or deletes
+ * all. Any thread. -EINVAL, -EBUSY (meets another: the fault says which), -ENOMEM, -ENOSPC (memory:
+ * the fault has the numbers), -EAGAIN (too many wait), -ESHUTDOWN (not started). */
 MUST_CHECK int batch_submit(struct batches *b, const struct batch_ask *ask,
 	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
 	struct fault *reterr_fault);
-/* The last 256 ended ones are kept. -ENOENT. */
+/* The last BATCH_HISTORY ended ones are kept. -ENOENT. */
 MUST_CHECK int batch_get(struct batches *b, uint64_t id, struct batch_info *ret_info);
-/* Batches that wait or run; fn must not call back. */
+/* Batches that wait or run, in order of id; fn must not call back. */
 void batch_each_active(
 	struct batches *b, void (*fn)(void *arg, const struct batch_info *info), void *arg);
+
+/* Deletes a device. -ENOENT. Any thread, not within RCU_SCOPE. */
+MUST_CHECK int batches_delete(struct batches *b, const struct addr *a);
+/* Deletes every device; batches in progress fail first ("all devices are being deleted"), so that
+ * the fleet is empty when this returns, but for what was submitted since. Returns how many went. */
+uint64_t batches_delete_all(struct batches *b);

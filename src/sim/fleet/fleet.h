@@ -6,13 +6,14 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "sim/fleet/fleet_range.h"
 #include "sim/fleet/type.h"
 
 /* Settings that devices share; interned, reference-counted by their devices. */
 struct device_conf {
 	const struct type *type; /* a reference is held */
 	uint16_t snmp_port;
-	uint8_t netmask_len; /* as given, of the device's family: 16 */
+	uint8_t netmask_len; /* of the device's family, given or by default: 16 */
 	bool named_type;     /* false: the default type, resource_file is not shown */
 };
 
@@ -40,6 +41,8 @@ struct device {
 	const struct device_conf *conf;
 	uint64_t seed;			 /* of (fleet seed, address) */
 	uint64_t boot_ns;		 /* fleet time of its boot */
+	struct device *chain;		 /* the fleet's own, for rows that no reader sees */
+	uint32_t batch;			 /* who made it: fleet_add.batch */
 	CACHE_ALIGNED uint32_t snmp[16]; /* enum device_snmp */
 };
 static inline void device_count(const struct device *d, enum device_snmp what, uint32_t n)
@@ -56,6 +59,7 @@ struct fleet_env { /* borrowed */
 struct fleet_conf {
 	uint64_t seed; /* -seed */
 };
+extern const struct counter fleet_counters[];
 MUST_CHECK int fleet_new(
 	const struct fleet_env *env, const struct fleet_conf *conf, struct fleet **ret_fleet);
 struct fleet *fleet_free(struct fleet *f); /* no reader may be left */
@@ -65,52 +69,75 @@ CLEANUP(fleet);
 uint64_t fleet_now_ns(const struct fleet *f);
 uint64_t fleet_seed(const struct fleet *f);
 
-/* The rest up to fleet_count is for readers: within RCU_SCOPE, results valid until it ends. */
+/* The rest up to fleet_count is for readers: within RCU_SCOPE, results valid until it ends. Beyond
+ * the index, a find in a fleet of whole pages touches two cache lines: the slot and the row. */
 const struct device *fleet_find(const struct fleet *f, const struct addr *a);
-/* Asks the cache for what fleet_find will touch: the slot first, then the row. */
+/* Asks the cache for what fleet_find will touch: the slot first, then the row and its counters. */
 void fleet_prefetch_slot(const struct fleet *f, const struct addr *a);
 void fleet_prefetch_row(const struct fleet *f, const struct addr *a);
-/* The first device whose address is > *after, or the first of all (after NULL); NULL at the end. */
+/* The first device whose address is > *after, or the first of all (after NULL); NULL at the end.
+ * A device that exists through a whole walk is met once; one that comes or goes, at most once. */
 const struct device *fleet_next(const struct fleet *f, const struct addr *after);
 
 /* Devices now; any thread, O(1). */
 uint64_t fleet_count(const struct fleet *f);
 
-/* Writers: any thread, one at a time inside (a lock of the fleet's). */
+/* Writers: any thread, one at a time inside (a lock of the fleet's), never within RCU_SCOPE: they
+ * wait for readers. */
 struct fleet_add {
 	struct addr start;   /* used as given, even a network address */
-	uint8_t netmask_len; /* of the family (32 or 128): hosts of all 0 or all 1 bits are skipped
-				after the first; 31, 32, 127, 128: nothing is skipped */
+	uint8_t netmask_len; /* see fleet_nth_addr */
+	bool netmask_given;  /* by the user: the range must fit it (fleet_range_check) */
 	uint32_t count;
 	const struct type *const *types; /* device i gets types[i % n_types] */
 	uint32_t n_types;
 	uint16_t snmp_port;
 	bool named_type;
+	uint32_t batch; /* kept in the rows; told when they go */
 };
-/* The address of device i of a range as netmask skips hosts; -ERANGE past the end of the family's
- * space. The range must fit the netmask's network only in that it does not run off the space. */
-MUST_CHECK int fleet_nth_addr(
-	const struct addr *start, uint8_t netmask_len, uint32_t i, struct addr *ret_addr);
+/* Ranges met in order, for people: only the first few are kept. Zeroed at first. */
+#define FLEET_RANGES_KEPT 6
+struct fleet_ranges {
+	uint32_t n;    /* all of them */
+	uint32_t next; /* device number that would lengthen the last one */
+	struct {
+		struct addr first, last;
+	} range[FLEET_RANGES_KEPT];
+};
+#define FLEET_RANGES_TEXT_BYTES 640
+/* "10.0.0.1-10.0.0.9, 10.0.1.4 and 3 more"; empty when there is none. */
+const char *fleet_ranges_text(
+	const struct fleet_ranges *r, char buf[static FLEET_RANGES_TEXT_BYTES]);
 struct fleet_added {
-	uint32_t created;	     /* new rows */
-	uint32_t existing;	     /* same type and settings: left as they are */
-	uint32_t differing;	     /* other type or settings: left as they are */
-	struct addr first_differing; /* if differing > 0 */
-	char differing_ranges[256];  /* "10.0.0.1-10.0.0.9, 10.0.1.4", cut with "…" */
+	uint32_t created;   /* new rows */
+	uint32_t existing;  /* same type and settings: left as they are */
+	uint32_t differing; /* other type or settings: left as they are */
+	struct fleet_ranges differing_ranges;
 };
-/* Adds rows first..first+n-1 of the range and publishes them; called in slices for progress.
- * All or nothing within the call. Adds to *added. -ENOMEM. */
+/* Adds devices first..first+n-1 of a range that passed fleet_range_check, and publishes them;
+ * called in slices for progress. A reader finds each device whole or not at all. On failure
+ * nothing has changed. Adds to *added. -ENOMEM; -ERANGE, -EINVAL as of fleet_nth_addr. */
 MUST_CHECK int fleet_add_slice(struct fleet *f, const struct fleet_add *add, uint32_t first,
 	uint32_t n, struct fleet_added *added);
-/* -ENOENT. Waits for readers. */
-MUST_CHECK int fleet_del(struct fleet *f, const struct addr *a);
-/* Deletes what lies between first and last (both included); returns how many. */
-uint64_t fleet_del_range(struct fleet *f, const struct addr *first, const struct addr *last);
-uint64_t fleet_del_all(struct fleet *f);
-/* Devices that still use a compiled type that is no longer the current one, per slug. */
+/* Told by the deletes below, after the rows are gone and without a lock held: n devices of a batch
+ * went. NULL: nobody asks. */
+struct fleet_gone {
+	void (*fn)(void *arg, uint32_t batch, uint64_t n);
+	void *arg;
+};
+/* Deletes never need memory. They are for sim/fleet/batch.h, which keeps the books of what was
+ * prepared for the devices; other callers delete through it. -ENOENT. */
+MUST_CHECK int fleet_del(struct fleet *f, const struct addr *a, const struct fleet_gone *gone);
+/* Deletes what lies between first and last (both included), of one batch or (0) of all; returns how
+ * many. */
+uint64_t fleet_del_range(struct fleet *f, const struct addr *first, const struct addr *last,
+	uint32_t batch, const struct fleet_gone *gone);
+/* Gives the memory back to the system, too. */
+uint64_t fleet_del_all(struct fleet *f, const struct fleet_gone *gone);
+/* Calls fn for each setting in use, with the number of its devices; fn must not call back. */
 void fleet_each_conf(struct fleet *f,
 	void (*fn)(void *arg, const struct device_conf *conf, uint64_t devices), void *arg);
-/* Anonymous bytes the fleet holds: pools, pages, index. */
+/* Anonymous bytes the fleet holds: pools, pages, index. Any thread. */
 uint64_t fleet_bytes(const struct fleet *f);
-/* What count devices will need, for the check before a create. */
-uint64_t fleet_bytes_needed(const struct fleet *f, uint64_t count);
+/* What count devices of one range will need at most, for the check before a create. */
+uint64_t fleet_bytes_needed(uint64_t count);

@@ -1,14 +1,13 @@
-/* Identity of a device: pure functions of its seed and address. */
+/* Identity of a device: pure functions of its seed, address and settings. All text is ASCII. */
 #pragma once
 #include "base/attr.h"
+#include "sim/fleet/city.h"
 #include "sim/fleet/fleet.h"
 
-struct city {
-	const char *name, *admin, *country; /* admin may be empty */
-	double lat, lon;
-};
 #define IDENT_TEXT_BYTES 128
-/* sysName: a pattern by seed and an encoding of the address, so unique by construction. */
+/* sysName: "fra-core-07-asr9k-0a2a0001", a pattern by seed that knows what the type is for, the
+ * slug, and the address (IPv4: 8 hex digits; IPv6: 26 digits of base 32), so unique by
+ * construction. A DNS label: lower case, at most 63 bytes (the slug is cut first). */
 const char *ident_name(const struct device *d, char buf[static IDENT_TEXT_BYTES]);
 /* "<slug with - for _>-<address>", or the bare address for the default type. */
 const char *ident_id(const struct device *d, char buf[static IDENT_TEXT_BYTES]);
@@ -16,11 +15,15 @@ const char *ident_id(const struct device *d, char buf[static IDENT_TEXT_BYTES]);
  * slug is right is the caller's question. */
 MUST_CHECK int ident_parse(const char *id, struct addr *ret_addr);
 const struct city *ident_city(const struct device *d);
-const char *ident_location(
-	const struct device *d, char buf[static IDENT_TEXT_BYTES]); /* "City, Admin, Country" */
+/* "City, Admin, Country", or "City, Country". */
+const char *ident_location(const struct device *d, char buf[static IDENT_TEXT_BYTES]);
+/* "SN" and the address in 8 hex digits; IPv6: "SN6" and 26 digits of base 32. */
 const char *ident_serial(const struct device *d, char buf[static IDENT_TEXT_BYTES]);
-/* 02:42:a:b:c:d for IPv4; IPv6: 02:43 and a hash of the address. port 0: chassis; n: interface n.
- */
+/* Locally administered unicast addresses. port 0: the chassis, 02:42:a:b:c:d for IPv4 a.b.c.d and
+ * 82:43:... for IPv6. Port n: the first two bytes tell n, the other four the address (IPv6: its
+ * last 32 bits mixed with the rest), so no two ports of a fleet share one, among IPv6 devices of
+ * one /96; beyond port 8100, and across /96s, they are merely unlikely to. */
 void ident_mac(const struct device *d, uint32_t port, uint8_t mac[static 6]);
-/* snmpEngineID (RFC 3411 5), at most 32 bytes; returns the length. */
+/* snmpEngineID (RFC 3411 5, SnmpEngineID) of enterprise 32473: IPv4: format 3 with the chassis MAC,
+ * 11 bytes; IPv6: format 2 with the address, 21 bytes. Returns the length. */
 unsigned ident_engine_id(const struct device *d, uint8_t id[static 32]);
