@@ -1,4 +1,5 @@
 #include "base/flags.h"
+#include "base/flagbag.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,21 +9,10 @@
 #define SECRET_MAX_BYTES 4096u
 #define ORIGIN_BYTES 160
 
-enum source { FROM_NONE, FROM_FILE, FROM_ENV, FROM_LINE };
-struct setting {
-	const struct flag *flag;
-	const char *origin; /* what a fault names: "-port", "NL6_PORT", "lab.conf:3: port" */
-	const char *value;
-	enum source source;
-	uint32_t line; /* FROM_FILE */
-	bool is_path;  /* a SECRET given as NAME-file */
-};
 struct flags {
-	const struct mem *mem;
-	void **kept; /* every block this owns */
-	uint32_t kept_n, settings_n, warnings_n;
-	struct setting *settings;
+	struct flagbag bag;
 	const char **warnings;
+	uint32_t warnings_n;
 };
 struct parser {
 	const struct flags_env *env;
@@ -36,54 +26,24 @@ struct found {
 	bool is_path;
 };
 
-/* Takes p (NULL: -ENOMEM) into the flags' care; frees it when that fails. */
-static int keep(struct flags *f, void *p)
-{
-	if (!p)
-		return -ENOMEM;
-	void **kept = mem_resize(f->mem, f->kept, f->kept_n + 1u, sizeof(*kept));
-	if (!kept) {
-		(void)mem_free(f->mem, p);
-		return -ENOMEM;
-	}
-	f->kept = kept;
-	f->kept[f->kept_n++] = p;
-	return 0;
-}
-
-static int keep_str(struct flags *f, const char *s, size_t n, const char **ret_s)
-{
-	char *copy = mem_alloc(f->mem, n + 1);
-	if (copy) {
-		memcpy(copy, s, n);
-		copy[n] = 0;
-	}
-	int r = keep(f, copy);
-	if (r == 0)
-		*ret_s = copy;
-	return r;
-}
-
 struct flags *flags_free(struct flags *f)
 {
 	if (!f)
 		return NULL;
-	for (uint32_t i = 0; i < f->kept_n; i++)
-		(void)mem_free(f->mem, f->kept[i]);
-	(void)mem_free(f->mem, f->kept);
-	(void)mem_free(f->mem, f->settings);
-	(void)mem_free(f->mem, f->warnings);
-	return mem_free(f->mem, f);
+	const struct mem *mem = f->bag.mem;
+	flagbag_done(&f->bag);
+	(void)mem_free(mem, f->warnings);
+	return mem_free(mem, f);
 }
 
 static int warn(struct parser *p, const char *text)
 {
 	struct flags *f = p->f;
-	const char **list = mem_resize(f->mem, f->warnings, f->warnings_n + 1u, sizeof(*list));
+	const char **list = mem_resize(p->env->mem, f->warnings, f->warnings_n + 1u, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	f->warnings = list;
-	int r = keep_str(f, text, strlen(text), &list[f->warnings_n]);
+	int r = flagbag_keep(&f->bag, text, strlen(text), &list[f->warnings_n]);
 	if (r == 0)
 		f->warnings_n++;
 	return r;
@@ -191,21 +151,45 @@ static int accept_other(
 	return warn(p, text);
 }
 
-static int add_setting(struct parser *p, const struct setting *s)
+static int read_file(struct parser *p, const char *field, const char *path, size_t max,
+	char **ret_bytes, size_t *ret_len)
 {
-	struct flags *f = p->f;
-	struct setting *list = mem_resize(f->mem, f->settings, f->settings_n + 1u, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	f->settings = list;
-	struct setting *new = &list[f->settings_n];
-	*new = *s;
-	int r = keep_str(f, s->origin, strlen(s->origin), &new->origin);
-	if (r == 0)
-		r = keep_str(f, s->value, strlen(s->value), &new->value);
-	if (r == 0)
-		f->settings_n++;
+	int r = p->env->read_file(p->env->arg, p->env->mem, path, max, ret_bytes, ret_len);
+	if (r < 0 && r != -ENOMEM)
+		return fault_set(p->fault, r, field, NULL, "%.160s: %s", path, strerrordesc_np(-r));
+	if (r == 0 && strlen(*ret_bytes) != *ret_len) {
+		*ret_bytes = mem_free(p->env->mem, *ret_bytes);
+		return fault_set(
+			p->fault, -EINVAL, field, NULL, "%.160s: the file has a NUL byte", path);
+	}
 	return r;
+}
+
+/* A secret is the only line of its file. */
+static int add_secret(struct parser *p, const struct flagbag_setting *s)
+{
+	char *bytes;
+	size_t len;
+	int r = read_file(p, s->origin, s->value, SECRET_MAX_BYTES, &bytes, &len);
+	if (r < 0)
+		return r;
+	size_t n = strcspn(bytes, "\r\n");
+	if (strspn(bytes + n, "\r\n") != len - n)
+		r = fault_set(p->fault, -EINVAL, s->origin, "one line",
+			"%.160s: the file has more than one line", s->value);
+	bytes[n] = 0;
+	struct flagbag_setting secret = *s;
+	secret.value = bytes;
+	if (r == 0)
+		r = flagbag_add(&p->f->bag, &secret);
+	explicit_bzero(bytes, len);
+	(void)mem_free(p->env->mem, bytes);
+	return r;
+}
+
+static int add(struct parser *p, const struct found *found, const struct flagbag_setting *s)
+{
+	return found->is_path ? add_secret(p, s) : flagbag_add(&p->f->bag, s);
 }
 
 /* One argument that begins with a dash, and perhaps the next; *at is the index, moved on. */
@@ -238,11 +222,15 @@ static int parse_argument(struct parser *p, int *at)
 		}
 		value = p->ask->argv[++*at];
 	}
-	int r = add_setting(p,
-		&(struct setting){found.flag, field, value, FROM_LINE, .is_path = found.is_path});
+	int r = add(p, &found, &(struct flagbag_setting){found.flag, field, value, FLAGBAG_LINE});
 	if (found.flag->kind == FLAG_KIND_SECRET && !found.is_path)
 		memset(value, '*', strlen(value));
 	return r;
+}
+
+static bool last_was_bool(const struct flagbag *b)
+{
+	return b->n && b->settings[b->n - 1].flag->kind == FLAG_KIND_BOOL;
 }
 
 static int parse_line(struct parser *p)
@@ -254,9 +242,7 @@ static int parse_line(struct parser *p)
 			return 0;
 		if (ends || arg[0] != '-' || !arg[1]) {
 			arg = p->ask->argv[i];
-			const struct setting *last =
-				p->f->settings_n ? &p->f->settings[p->f->settings_n - 1] : NULL;
-			bool after_bool = !ends && last && last->flag->kind == FLAG_KIND_BOOL;
+			bool after_bool = !ends && last_was_bool(&p->f->bag);
 			return fault_set(p->fault, -EINVAL, arg, NULL,
 				after_bool ? "stray argument, a boolean flag takes its value as "
 					     "-flag=false"
@@ -313,8 +299,8 @@ static int parse_variable(struct parser *p, const char *entry)
 		return accept_other(p, found.other, field, equals + 1);
 	if (!found.flag)
 		return warn_unknown_variable(p, field, name);
-	return add_setting(p, &(struct setting){found.flag, field, equals + 1, FROM_ENV,
-				      .is_path = found.is_path});
+	return add(
+		p, &found, &(struct flagbag_setting){found.flag, field, equals + 1, FLAGBAG_ENV});
 }
 
 static int parse_env(struct parser *p)
@@ -339,9 +325,9 @@ static char *trim(char *s)
 
 static int refuse_repeated(struct parser *p, const struct flag *flag, const char *field)
 {
-	for (uint32_t i = 0; i < p->f->settings_n; i++) {
-		const struct setting *s = &p->f->settings[i];
-		if (s->source == FROM_FILE && s->flag == flag && flag->kind != FLAG_KIND_LIST)
+	for (uint32_t i = 0; i < p->f->bag.n; i++) {
+		const struct flagbag_setting *s = &p->f->bag.settings[i];
+		if (s->source == FLAGBAG_FILE && s->flag == flag && flag->kind != FLAG_KIND_LIST)
 			return fault_set(
 				p->fault, -EINVAL, field, NULL, "already set in line %u", s->line);
 	}
@@ -372,25 +358,11 @@ static int parse_file_line(struct parser *p, const char *path, uint32_t line_no,
 	int r = refuse_repeated(p, found.flag, field);
 	if (r < 0)
 		return r;
-	return add_setting(
-		p, &(struct setting){found.flag, field, value, FROM_FILE, line_no, found.is_path});
+	return add(p, &found,
+		&(struct flagbag_setting){found.flag, field, value, FLAGBAG_FILE, line_no});
 }
 
-static int read_file(struct parser *p, const char *field, const char *path, size_t max,
-	char **ret_bytes, size_t *ret_len)
-{
-	int r = p->env->read_file(p->env->arg, p->env->mem, path, max, ret_bytes, ret_len);
-	if (r < 0 && r != -ENOMEM)
-		return fault_set(p->fault, r, field, NULL, "%.160s: %s", path, strerrordesc_np(-r));
-	if (r == 0 && strlen(*ret_bytes) != *ret_len) {
-		*ret_bytes = mem_free(p->env->mem, *ret_bytes);
-		return fault_set(
-			p->fault, -EINVAL, field, NULL, "%.160s: the file has a NUL byte", path);
-	}
-	return r;
-}
-
-static int parse_file(struct parser *p, const struct setting *config)
+static int parse_file(struct parser *p, const struct flagbag_setting *config)
 {
 	char *bytes;
 	size_t len;
@@ -409,167 +381,23 @@ static int parse_file(struct parser *p, const struct setting *config)
 	return r;
 }
 
-/* The setting of a flag that counts: of the highest source the last; NULL: none. */
-static const struct setting *winner(const struct flags *f, const struct flag *flag)
-{
-	const struct setting *best = NULL;
-	for (uint32_t i = 0; i < f->settings_n; i++) {
-		const struct setting *s = &f->settings[i];
-		if (s->flag == flag && (!best || s->source >= best->source))
-			best = s;
-	}
-	return best;
-}
-
 static int parse_config(struct parser *p)
 {
 	const struct flag *flag =
 		p->ask->config ? flags_find(p->ask->sets, p->ask->config, NULL) : NULL;
-	const struct setting *s = flag ? winner(p->f, flag) : NULL;
+	const struct flagbag_setting *s = flag ? flagbag_winner(&p->f->bag, flag) : NULL;
 	if (!s || !s->value[0])
 		return 0;
 	/* The list of settings moves while the file adds to it. */
-	struct setting config = *s;
+	struct flagbag_setting config = *s;
 	return parse_file(p, &config);
-}
-
-/* Appends the items of one value to a list that was made large enough. */
-static int split_list(struct parser *p, const struct flag *flag, const char *origin,
-	const char *value, const char **items, uint32_t *n)
-{
-	for (const char *s = value;; s++) {
-		size_t len = strcspn(s, ",");
-		int r = keep_str(p->f, s, len, &items[*n]);
-		if (r < 0)
-			return r;
-		union flag_value ignored;
-		r = flag_judge(flag, items[*n], origin, &ignored, p->fault);
-		if (r < 0)
-			return r;
-		++*n;
-		s += len;
-		if (!*s)
-			return 0;
-	}
-}
-
-static size_t count_items(const char *value)
-{
-	size_t n = 1;
-	for (; *value; value++)
-		n += *value == ',';
-	return n;
-}
-
-static int store_list(
-	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
-{
-	struct flag_list list = {0};
-	size_t room = !won && flag->text_default ? count_items(flag->text_default) : 0;
-	for (uint32_t i = 0; won && i < p->f->settings_n; i++)
-		if (p->f->settings[i].flag == flag)
-			room += count_items(p->f->settings[i].value);
-	if (room) {
-		const char **items = mem_array(p->env->mem, room, sizeof(*items));
-		int r = keep(p->f, items);
-		if (r == 0 && !won)
-			r = split_list(p, flag, flag->name, flag->text_default, items, &list.n);
-		for (uint32_t i = 0; r == 0 && won && i < p->f->settings_n; i++) {
-			const struct setting *s = &p->f->settings[i];
-			if (s->flag == flag && s->source == won->source)
-				r = split_list(p, flag, s->origin, s->value, items, &list.n);
-		}
-		if (r < 0)
-			return r;
-		list.items = items;
-	}
-	memcpy((char *)conf + flag->offset, &list, sizeof(list));
-	return 0;
-}
-
-/* The first line of a file is the secret. */
-static int read_secret(
-	struct parser *p, const struct flag *flag, const struct setting *s, const char **ret_text)
-{
-	char *bytes;
-	size_t len;
-	int r = read_file(p, s->origin, s->value, SECRET_MAX_BYTES, &bytes, &len);
-	if (r < 0)
-		return r;
-	size_t n = strcspn(bytes, "\r\n");
-	if (strspn(bytes + n, "\r\n") != len - n)
-		r = fault_set(p->fault, -EINVAL, s->origin, "one line",
-			"%.160s: the file has more than one line", s->value);
-	if (r == 0)
-		r = keep_str(p->f, bytes, n, ret_text);
-	explicit_bzero(bytes, len);
-	(void)mem_free(p->env->mem, bytes);
-	union flag_value ignored;
-	return r < 0 ? r : flag_judge(flag, *ret_text, s->origin, &ignored, p->fault);
-}
-
-static int store_text(
-	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
-{
-	const char *text = won ? won->value : flag->text_default;
-	if (won && won->is_path) {
-		int r = read_secret(p, flag, won, &text);
-		if (r < 0)
-			return r;
-	}
-	if (text && !text[0])
-		text = NULL;
-	memcpy((char *)conf + flag->offset, &text, sizeof(text));
-	return 0;
-}
-
-static int store_value(
-	struct parser *p, const struct flag *flag, const struct setting *won, void *conf)
-{
-	union flag_value v = {.num = flag->num_default};
-	char buf[FLAG_DEFAULT_BYTES];
-	const char *text = won ? won->value : flag_default(flag, buf);
-	if (text) {
-		int r = flag_judge(flag, text, won ? won->origin : flag->name, &v, p->fault);
-		if (r < 0)
-			return r;
-	} else if (flag->kind == FLAG_KIND_ADDR || flag->kind == FLAG_KIND_PREFIX) {
-		v = (union flag_value){.prefix = {{{0}}, 0}};
-	}
-	flag_store(flag, &v, conf);
-	return 0;
-}
-
-/* Judges every setting of a flag, also those that lose, then stores the one that counts. */
-static int apply(struct parser *p, const struct flag *flag, void *conf)
-{
-	union flag_value ignored;
-	for (uint32_t i = 0; i < p->f->settings_n; i++) {
-		const struct setting *s = &p->f->settings[i];
-		if (s->flag != flag || flag->kind == FLAG_KIND_LIST)
-			continue;
-		int r = flag_judge(flag, s->value, s->origin, &ignored, p->fault);
-		if (r < 0)
-			return r;
-	}
-	const struct setting *won = winner(p->f, flag);
-	switch (flag->kind) {
-	case FLAG_KIND_LIST:
-		return store_list(p, flag, won, conf);
-	case FLAG_KIND_STR:
-	case FLAG_KIND_PATH:
-	case FLAG_KIND_SECRET:
-		return store_text(p, flag, won, conf);
-	default:
-		return store_value(p, flag, won, conf);
-	}
 }
 
 static bool is_alone(const struct parser *p)
 {
 	for (const char *const *a = p->ask->alone; a && *a; a++) {
 		const struct flag *flag = flags_find(p->ask->sets, *a, NULL);
-		const struct setting *s = flag ? winner(p->f, flag) : NULL;
+		const struct flagbag_setting *s = flag ? flagbag_winner(&p->f->bag, flag) : NULL;
 		union flag_value on = {0};
 		if (s && flag_judge(flag, s->value, s->origin, &on, NULL) == 0 && on.num)
 			return true;
@@ -581,7 +409,7 @@ static int apply_all(struct parser *p, bool check, void *conf)
 {
 	for (const struct flag_set *s = p->ask->sets; s->flags; s++)
 		for (const struct flag *f = s->flags; f->name; f++) {
-			int r = apply(p, f, (char *)conf + s->offset);
+			int r = flagbag_store(&p->f->bag, f, (char *)conf + s->offset, p->fault);
 			if (r < 0)
 				return r;
 		}
@@ -599,7 +427,7 @@ int flags_parse(const struct flags_env *env, const struct flags_ask *ask, void *
 	AUTO(flags) struct flags *f = mem_zalloc(env->mem, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	f->mem = env->mem;
+	f->bag.mem = env->mem;
 	struct parser p = {env, ask, f, reterr_fault};
 	int r = parse_line(&p);
 	bool alone = r == 0 && is_alone(&p);
@@ -617,8 +445,8 @@ int flags_parse(const struct flags_env *env, const struct flags_ask *ask, void *
 
 bool flags_is_set(const struct flags *f, const char *name)
 {
-	for (uint32_t i = 0; i < f->settings_n; i++)
-		if (strcmp(f->settings[i].flag->name, name) == 0)
+	for (uint32_t i = 0; i < f->bag.n; i++)
+		if (strcmp(f->bag.settings[i].flag->name, name) == 0)
 			return true;
 	return false;
 }
