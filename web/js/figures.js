@@ -1,0 +1,59 @@
+/* The band of figures: the fleet's size, live rates with their curves, the host's state. */
+import {h, setText} from "./dom.js";
+import {bytes, count, rate} from "./format.js";
+import {rateOf} from "./metrics.js";
+import {sparkline} from "./spark.js";
+
+const fleetFigures = [
+	{label: "Devices", of: (status) => status.total_devices},
+	{label: "Running", of: (status) => status.running_devices},
+	{label: "Types in use", of: (status) => status.fleet?.types},
+	{label: "Interfaces", of: (status) => status.fleet?.interfaces},
+];
+const rates = [
+	{label: "SNMP requests", names: ["nl6_agent_requests_total"]},
+	{label: "Answers", names: ["nl6_agent_answers_total"]},
+	{label: "Malformed", names: ["nl6_agent_malformed_total"], kind: "second"},
+	{label: "To unknown devices", names: ["nl6_agent_unknown_total"], kind: "second"},
+];
+
+const figure = (label, dd, ...more) => h("div", {class: "figure"}, h("dt", {}, label), dd, ...more);
+
+export const figuresPanel = () => {
+	const shown = fleetFigures.map(({label, of}) => ({label, of, dd: h("dd", {}, "–")}));
+	const flows = rates.map(({label, names, kind}) => ({
+		label, names, rate: rateOf(), number: h("span", {}, "–"), spark: sparkline(kind),
+	}));
+	const host = h("p", {class: "host"});
+	const el = h("section", {class: "panel", "aria-label": "Fleet figures"},
+		h("dl", {class: "figures"}, ...shown.map(({label, dd}) => figure(label, dd))),
+		h("dl", {class: "figures rates"}, ...flows.map(({label, number, spark}) =>
+			figure(label, h("dd", {}, number, h("small", {}, "/s")), spark.el))),
+		host);
+	return {
+		el,
+		status(status) {
+			for (const {of, dd} of shown) setText(dd, count(of(status) ?? 0));
+		},
+		metrics(sums, nowMs) {
+			for (const flow of flows) {
+				const total = flow.names.reduce((sum, name) => sum + (sums.get(name) ?? 0), 0);
+				const grown = flow.rate.next(total, nowMs);
+				if (grown === null) continue;
+				setText(flow.number, rate(grown));
+				flow.spark.push(grown);
+			}
+		},
+		host(stats) {
+			const mb = 1024 * 1024;
+			host.replaceChildren(...[
+				`nl6 memory ${bytes(stats.simulator_memory_mb * mb)}`,
+				`Host memory ${stats.memory_usage_percent.toFixed(0)} % of `
+					+ bytes(stats.total_memory_mb * mb),
+				`CPU ${stats.cpu_usage_percent.toFixed(0)} % of ${stats.num_cpu}`,
+				`Load ${[stats.load_avg_1, stats.load_avg_5, stats.load_avg_15]
+					.map((load) => load.toFixed(2)).join("  ")}`,
+			].map((text) => h("span", {}, text)));
+		},
+	};
+};

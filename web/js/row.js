@@ -1,0 +1,31 @@
+/* A device's line in the table. */
+import {copyButton} from "./copy.js";
+import {h} from "./dom.js";
+import {icon} from "./icons.js";
+import {confirmOne} from "./remove.js";
+import {deviceHref} from "./router.js";
+import {walkLine} from "./walk.js";
+
+export const deviceRow = (device, changed) => {
+	const type = device.device_type ?? "Default";
+	const place = device.location ?? "";
+	const remove = h("button", {
+		class: "button bare danger", type: "button", title: `Delete ${device.ip}`,
+		"aria-label": `Delete ${device.ip}`,
+		onclick: async () => {
+			if (await confirmOne(device)) changed();
+		},
+	}, icon("trash"));
+	return h("tr", {},
+		h("th", {scope: "row"},
+			h("a", {class: "mono", href: deviceHref(device.id)}, device.ip),
+			h("span", {class: "sub"}, place ? `${type}, ${place}` : type)),
+		h("td", {class: "medium"}, type),
+		h("td", {class: "wide quiet"}, place),
+		h("td", {class: "num medium"}, String(device.snmp_port)),
+		h("td", {class: "medium"},
+			h("span", {class: device.running ? "state up" : "state down"},
+				device.running ? "Running" : "Stopped")),
+		h("td", {class: "tight"},
+			copyButton(`Copy the snmpwalk line of ${device.ip}`, () => walkLine(device)), remove));
+};

@@ -1,0 +1,12 @@
+/* The device types the server has; asked once, and again after a failure. */
+import {getJson} from "./api.js";
+
+let list = null;
+
+/* [{filename, name, type, category}] */
+export const deviceTypes = () => {
+	list ??= getJson("/api/v1/resources").then((answer) => answer.data ?? []);
+	list.catch(() => (list = null));
+	return list;
+};
+export const categories = (types) => [...new Set(types.map((type) => type.category))];
