@@ -1,0 +1,96 @@
+#include "sim/fleet/boot.h"
+#include "sim/fleet/pick.h"
+#include <errno.h>
+#include <string.h>
+
+const struct flag boot_flags[] = {FLAG_ADDR(struct boot_conf, start, "auto-start-ip", NULL,
+					  "Address of the first device to create at start"),
+	FLAG_U32(struct boot_conf, count, "auto-count", 0, 0, 16000000,
+		"Devices to create at start"),
+	FLAG_U16(struct boot_conf, netmask, "auto-netmask", 16, 0, 128,
+		"Prefix length of their network, which decides the host addresses to skip"),
+	FLAG_STR(struct boot_conf, type, "auto-type", NULL,
+		"Their device type, by the `NAME` of its file (default " PICK_DEFAULT_SLUG ")"),
+	FLAG_BOOL(struct boot_conf, round_robin, "auto-round-robin", false,
+		"Gives them all device types in turn"),
+	FLAG_STR(struct boot_conf, category, "auto-category", NULL,
+		"With -auto-round-robin: only types of this `CATEGORY`"),
+	{0}};
+
+static bool has_start(const struct boot_conf *c)
+{
+	static const struct addr none = {{0}};
+	return !addr_eq(&c->start, &none);
+}
+
+int boot_conf_check(const void *boot_conf, struct fault *reterr_fault)
+{
+	const struct boot_conf *c = boot_conf;
+	if (c->category && !c->round_robin)
+		return fault_set(
+			reterr_fault, -EINVAL, "-auto-category", NULL, "needs -auto-round-robin");
+	if (c->type && c->round_robin)
+		return fault_set(
+			reterr_fault, -EINVAL, "-auto-type", NULL, "excludes -auto-round-robin");
+	if (has_start(c) && addr_is_v4(&c->start) && c->netmask > 32)
+		return fault_set(reterr_fault, -ERANGE, "-auto-netmask", "0..32",
+			"%u is too long for an IPv4 address", c->netmask);
+	return 0;
+}
+
+const char *boot_warning(const struct boot_conf *c)
+{
+	if (c->count && !has_start(c))
+		return "-auto-count without -auto-start-ip: no device is created";
+	if (has_start(c) && !c->count)
+		return "-auto-start-ip without -auto-count: no device is created";
+	if ((c->type || c->round_robin) && !boot_is_wanted(c))
+		return "-auto-type and -auto-round-robin need -auto-start-ip and -auto-count: no "
+		       "device is created";
+	return NULL;
+}
+
+bool boot_is_wanted(const struct boot_conf *c)
+{
+	return c->count && has_start(c);
+}
+
+/* A fault that names what others call it by the flag. */
+static int name_flag(int r, struct fault *f)
+{
+	if (!f || r == -ENOMEM)
+		return r;
+	static const char *const names[][2] = {{"/resource_file", "-auto-type"},
+		{"/category", "-auto-category"}, {"/start_ip", "-auto-start-ip"},
+		{"/device_count", "-auto-count"}, {"/netmask", "-auto-netmask"},
+		{"/snmp_port", "-snmp-port"}};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(f->field, names[i][0]) == 0) {
+			memcpy(f->field, names[i][1], strlen(names[i][1]) + 1);
+			break;
+		}
+	return r;
+}
+
+int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *types,
+	struct batches *batches, const struct mem *mem, void (*done)(void *arg, uint64_t id),
+	void *done_arg, uint64_t *ret_id, struct fault *reterr_fault)
+{
+	struct pick pick;
+	struct pick_ask ask = {c->type, c->round_robin, c->category};
+	int r = pick_types(types, mem, &ask, &pick, reterr_fault);
+	if (r < 0)
+		return name_flag(r, reterr_fault);
+	struct batch_ask batch = {.add = {
+					  .start = c->start,
+					  .netmask_len = (uint8_t)c->netmask,
+					  .count = c->count,
+					  .types = pick.types,
+					  .n_types = pick.n,
+					  .snmp_port = snmp_port,
+					  .named_type = pick.named,
+				  }};
+	r = batch_submit(batches, &batch, done, done_arg, ret_id, reterr_fault);
+	pick_done(&pick);
+	return r < 0 ? name_flag(r, reterr_fault) : 0;
+}

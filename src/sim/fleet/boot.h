@@ -1,0 +1,24 @@
+/* The fleet at start: what the -auto-* flags ask for, made as one create batch. */
+#pragma once
+#include "base/flag.h"
+#include "sim/fleet/batch.h"
+
+struct boot_conf {
+	struct addr start; /* -auto-start-ip; all zero: none */
+	uint32_t count;	   /* -auto-count */
+	uint16_t netmask;  /* -auto-netmask, of the start's family */
+	const char *type, *category;
+	bool round_robin;
+};
+extern const struct flag boot_flags[];
+/* The check of boot_flags (struct flag_set). */
+MUST_CHECK int boot_conf_check(const void *boot_conf, struct fault *reterr_fault);
+/* NULL, or why there will be no fleet although a flag asks for one. */
+const char *boot_warning(const struct boot_conf *c);
+/* Is there a fleet to make? */
+bool boot_is_wanted(const struct boot_conf *c);
+/* Compiles the types and queues the batch, as batch_submit. done (may be NULL) is called once when
+ * it has ended. Errors as pick_types and batch_submit; the fault names a flag. */
+MUST_CHECK int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *types,
+	struct batches *batches, const struct mem *mem, void (*done)(void *arg, uint64_t id),
+	void *done_arg, uint64_t *ret_id, struct fault *reterr_fault);
