@@ -25,6 +25,11 @@
 	})
 #define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+/* A name of its own, so that scopes nest. */
+#define UNIQUE(name) JOIN(name, __COUNTER__)
+
 /* CLEANUP(x) makes AUTO(x) available for a type with `struct x *x_free(struct x *)`. */
 #define CLEANUP(name) \
 	static inline UNUSED void name##_cleanup_(struct name **p) \

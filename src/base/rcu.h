@@ -16,7 +16,8 @@ static inline void rcu_scope_end_(int *unused UNUSED)
 {
 	rcu_out();
 }
-#define RCU_SCOPE int rcu_scope_ __attribute__((cleanup(rcu_scope_end_), unused)) = (rcu_in(), 0)
+#define RCU_SCOPE \
+	int UNIQUE(rcu_scope_) __attribute__((cleanup(rcu_scope_end_), unused)) = (rcu_in(), 0)
 
 /* Publishes (release, pairs with RCU_GET) and reads a shared pointer. */
 #define RCU_SET(ptr, value) __atomic_store_n(&(ptr), (value), __ATOMIC_RELEASE)

@@ -26,5 +26,5 @@ static inline void label_scope_end_(const struct label **old)
 	(void)label_swap(*old);
 }
 #define LABEL_SCOPE(l) \
-	const struct label *label_scope_ __attribute__((cleanup(label_scope_end_), unused)) = \
-		label_swap(l)
+	const struct label *UNIQUE(label_scope_) \
+		__attribute__((cleanup(label_scope_end_), unused)) = label_swap(l)

@@ -37,7 +37,7 @@ static inline void lock_scope_end_(struct lock **l)
 	lock_drop(*l);
 }
 #define LOCK_SCOPE(l) \
-	struct lock *lock_scope_ __attribute__((cleanup(lock_scope_end_), unused)) = \
+	struct lock *UNIQUE(lock_scope_) __attribute__((cleanup(lock_scope_end_), unused)) = \
 		(lock_take(l), (l))
 void cond_init(struct cond *c);
 void cond_done(struct cond *c);
