@@ -1,4 +1,5 @@
 #include "fake.h"
+#include "base/thread.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ void fake_fail_each(struct fake *f, int (*scenario)(struct fake *f, void *arg), 
 
 int unit_run(const char *name, const TTest *const *tests, unsigned n)
 {
+	thread_adopt("unit", &label_main);
 	Suite *suite = suite_create(name);
 	for (unsigned i = 0; i < n; i++) {
 		TCase *tc = tcase_create(tests[i]->name);

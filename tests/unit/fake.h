@@ -26,6 +26,7 @@ int64_t fake_live(const struct fake *f); /* allocations not freed */
  * must leave nothing behind. The scenario returns 0 or -ENOMEM. */
 void fake_fail_each(struct fake *f, int (*scenario)(struct fake *f, void *arg), void *arg);
 
+/* Runs the tests in this process, in a thread that is one of ours. */
 int unit_run(const char *name, const TTest *const *tests, unsigned n);
 #define UNIT_MAIN(...) \
 	int main(void) \
