@@ -1,0 +1,390 @@
+#include "wire/pprof.h"
+#include <errno.h>
+#include <string.h>
+
+/* Field numbers of profile.proto. */
+enum {
+	P_SAMPLE_TYPE = 1,
+	P_SAMPLE = 2,
+	P_MAPPING = 3,
+	P_LOCATION = 4,
+	P_FUNCTION = 5,
+	P_STRING_TABLE = 6,
+	P_TIME_NANOS = 9,
+	P_DURATION_NANOS = 10,
+	P_PERIOD_TYPE = 11,
+	P_PERIOD = 12,
+	P_COMMENT = 13,
+	P_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+/* An interning table: open addressing over 1-based ids; the keys are bytes in an arena. */
+struct intern {
+	uint32_t *slots; /* id or 0 */
+	uint32_t size, n, room;
+	struct {
+		uint32_t at, len;
+	} * keys;
+	struct text bytes;
+};
+struct pprof {
+	const struct mem *mem;
+	int err;
+	struct text out;
+	struct intern strings, mappings, functions, locations;
+	uint32_t n_sample_types;
+	struct text scratch;
+};
+
+static uint32_t hash_bytes(const void *p, size_t n)
+{
+	const uint8_t *b = p;
+	uint64_t h = 0xcbf29ce484222325ull;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3ull;
+	return (uint32_t)(h ^ (h >> 32));
+}
+
+static bool intern_find(const struct intern *t, const void *key, size_t len, uint32_t *ret_id)
+{
+	if (t->size == 0)
+		return false;
+	for (uint32_t at = hash_bytes(key, len) & (t->size - 1); t->slots[at];
+		at = (at + 1) & (t->size - 1)) {
+		uint32_t i = t->slots[at] - 1;
+		if (t->keys[i].len == len && memcmp(t->bytes.s + t->keys[i].at, key, len) == 0) {
+			*ret_id = i + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int intern_grow(const struct mem *mem, struct intern *t)
+{
+	if (t->n == t->room) {
+		uint32_t room = t->room ? t->room * 2 : 64;
+		void *keys = mem_resize(mem, t->keys, room, sizeof(*t->keys));
+		if (!keys)
+			return -ENOMEM;
+		t->keys = keys;
+		t->room = room;
+	}
+	if (t->n * 2 < t->size)
+		return 0;
+	uint32_t size = t->size ? t->size * 2 : 128;
+	uint32_t *slots = mem_array(mem, size, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t at = hash_bytes(t->bytes.s + t->keys[i].at, t->keys[i].len) & (size - 1);
+		while (slots[at])
+			at = (at + 1) & (size - 1);
+		slots[at] = i + 1;
+	}
+	mem_free(mem, t->slots);
+	t->slots = slots;
+	t->size = size;
+	return 0;
+}
+
+/* The id of the key, and whether it is new. */
+static uint32_t intern_add(
+	struct pprof *p, struct intern *t, const void *key, size_t len, bool *ret_new)
+{
+	uint32_t id;
+	*ret_new = false;
+	if (p->err < 0)
+		return 1;
+	if (intern_find(t, key, len, &id))
+		return id;
+	if (intern_grow(p->mem, t) < 0 || t->bytes.len + len > UINT32_MAX) {
+		p->err = -ENOMEM;
+		return 1;
+	}
+	size_t at = t->bytes.len;
+	text_write(&t->bytes, key, len);
+	if (t->bytes.err < 0) {
+		p->err = -ENOMEM;
+		return 1;
+	}
+	t->keys[t->n].at = (uint32_t)at;
+	t->keys[t->n].len = (uint32_t)len;
+	uint32_t slot = hash_bytes(key, len) & (t->size - 1);
+	while (t->slots[slot])
+		slot = (slot + 1) & (t->size - 1);
+	t->slots[slot] = ++t->n;
+	*ret_new = true;
+	return t->n;
+}
+
+static void intern_done(const struct mem *mem, struct intern *t)
+{
+	mem_free(mem, t->slots);
+	mem_free(mem, t->keys);
+	text_done(&t->bytes);
+}
+
+static void put_varint(struct text *t, uint64_t v)
+{
+	uint8_t b[10];
+	size_t n = 0;
+	do {
+		b[n] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+		v >>= 7;
+		n++;
+	} while (v);
+	text_write(t, b, n);
+}
+
+/* A varint field; zero is the default and is left out. */
+static void put_field(struct text *t, unsigned field, uint64_t v)
+{
+	if (v == 0)
+		return;
+	put_varint(t, (uint64_t)field << 3);
+	put_varint(t, v);
+}
+
+static void put_bytes(struct text *t, unsigned field, const void *s, size_t len)
+{
+	put_varint(t, (uint64_t)field << 3 | 2);
+	put_varint(t, len);
+	text_write(t, s, len);
+}
+
+/* Puts what scratch holds as a message of the field. */
+static void put_message(struct pprof *p, unsigned field)
+{
+	if (p->scratch.err < 0)
+		p->err = -ENOMEM;
+	else
+		put_bytes(&p->out, field, p->scratch.s, p->scratch.len);
+	if (p->out.err < 0)
+		p->err = -ENOMEM;
+}
+
+/* Bytes of a well-formed UTF-8 sequence at s, 0 when it is none (RFC 3629 4). */
+static size_t utf8_bytes(const uint8_t *s)
+{
+	if (s[0] < 0x80)
+		return 1;
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* The string's index in the table, which is its id less one: index 0 is "". */
+static uint64_t string_index(struct pprof *p, const char *s)
+{
+	bool fresh;
+	size_t good = 0, n;
+	const uint8_t *u = (const uint8_t *)(s ? s : "");
+	while (u[good] && (n = utf8_bytes(u + good)) > 0)
+		good += n;
+	if (!u[good])
+		return intern_add(p, &p->strings, u, good, &fresh) - 1;
+	struct text clean = TEXT(p->mem);
+	for (size_t i = 0; u[i]; i += n ? n : 1) {
+		n = utf8_bytes(u + i);
+		text_write(&clean, n ? (const void *)(u + i) : "?", n ? n : 1);
+	}
+	if (clean.err < 0)
+		p->err = -ENOMEM;
+	uint64_t id = p->err < 0 ? 1 : intern_add(p, &p->strings, clean.s, clean.len, &fresh);
+	text_done(&clean);
+	return id - 1;
+}
+
+int pprof_new(const struct mem *mem, struct pprof **ret_p)
+{
+	struct pprof *p = mem_zalloc(mem, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->mem = mem;
+	p->out = p->scratch = (struct text)TEXT(mem);
+	p->strings.bytes = p->mappings.bytes = p->functions.bytes = p->locations.bytes =
+		(struct text)TEXT(mem);
+	(void)string_index(p, "");
+	if (p->err < 0) {
+		pprof_free(p);
+		return -ENOMEM;
+	}
+	*ret_p = p;
+	return 0;
+}
+
+struct pprof *pprof_free(struct pprof *p)
+{
+	if (!p)
+		return NULL;
+	intern_done(p->mem, &p->strings);
+	intern_done(p->mem, &p->mappings);
+	intern_done(p->mem, &p->functions);
+	intern_done(p->mem, &p->locations);
+	text_done(&p->out);
+	text_done(&p->scratch);
+	return mem_free(p->mem, p);
+}
+
+static void value_type(struct pprof *p, unsigned field, const char *type, const char *unit)
+{
+	uint64_t t = string_index(p, type), u = string_index(p, unit);
+	text_clear(&p->scratch);
+	put_field(&p->scratch, 1, t);
+	put_field(&p->scratch, 2, u);
+	put_message(p, field);
+}
+
+void pprof_sample_type(struct pprof *p, const char *type, const char *unit)
+{
+	value_type(p, P_SAMPLE_TYPE, type, unit);
+	p->n_sample_types++;
+}
+
+/* Appends a message of varint fields 2.. whose contents are the key of an interning table. */
+static uint32_t add_keyed(
+	struct pprof *p, struct intern *t, unsigned message, const uint64_t *fields, unsigned n)
+{
+	bool fresh;
+	uint32_t id = intern_add(p, t, fields, n * sizeof(*fields), &fresh);
+	if (!fresh)
+		return id;
+	text_clear(&p->scratch);
+	put_field(&p->scratch, 1, id);
+	for (unsigned i = 0; i < n; i++)
+		put_field(&p->scratch, i + 2, fields[i]);
+	put_message(p, message);
+	return id;
+}
+
+uint32_t pprof_add_mapping(struct pprof *p, const struct pprof_mapping *m)
+{
+	uint64_t fields[] = {m->start, m->limit, m->file_offset, string_index(p, m->filename),
+		string_index(p, m->build_id), m->has_functions, m->has_filenames, m->has_lines,
+		m->has_inlines};
+	return add_keyed(p, &p->mappings, P_MAPPING, fields, ARRAY_SIZE(fields));
+}
+
+uint32_t pprof_add_function(struct pprof *p, const char *name, const char *system_name,
+	const char *file, uint32_t start_line)
+{
+	uint64_t fields[] = {string_index(p, name), string_index(p, system_name),
+		string_index(p, file), start_line};
+	return add_keyed(p, &p->functions, P_FUNCTION, fields, ARRAY_SIZE(fields));
+}
+
+bool pprof_find_location(const struct pprof *p, uint64_t address, uint32_t *ret_id)
+{
+	return p->err == 0 && intern_find(&p->locations, &address, sizeof(address), ret_id);
+}
+
+uint32_t pprof_add_location(struct pprof *p, uint32_t mapping, uint64_t address,
+	const struct pprof_line *lines, uint32_t n_lines)
+{
+	bool fresh;
+	uint32_t id = intern_add(p, &p->locations, &address, sizeof(address), &fresh);
+	if (!fresh)
+		return id;
+	text_clear(&p->scratch);
+	put_field(&p->scratch, 1, id);
+	put_field(&p->scratch, 2, mapping);
+	put_field(&p->scratch, 3, address);
+	for (uint32_t i = 0; i < n_lines; i++) {
+		uint8_t b[24];
+		struct text line = {.s = (char *)b, .room = sizeof(b)};
+		put_field(&line, 1, lines[i].function);
+		put_field(&line, 2, lines[i].line);
+		put_bytes(&p->scratch, 4, b, line.len);
+	}
+	put_message(p, P_LOCATION);
+	return id;
+}
+
+static void put_label(struct pprof *p, struct text *to, const struct pprof_label *l)
+{
+	uint8_t b[48];
+	struct text label = {.s = (char *)b, .room = sizeof(b)};
+	put_field(&label, 1, string_index(p, l->key));
+	if (l->str) {
+		put_field(&label, 2, string_index(p, l->str));
+	} else {
+		put_field(&label, 3, (uint64_t)l->num);
+		if (l->num_unit)
+			put_field(&label, 4, string_index(p, l->num_unit));
+	}
+	put_bytes(to, 3, b, label.len);
+}
+
+static size_t varint_bytes(uint64_t v)
+{
+	size_t n = 1;
+	while (v >>= 7)
+		n++;
+	return n;
+}
+
+void pprof_sample(struct pprof *p, const uint32_t *locations, uint32_t n_locations,
+	const int64_t *values, const struct pprof_label *labels, uint32_t n_labels)
+{
+	if (p->err < 0)
+		return;
+	struct text *t = &p->scratch;
+	text_clear(t);
+	size_t bytes = 0;
+	for (uint32_t i = 0; i < n_locations; i++)
+		bytes += varint_bytes(locations[i]);
+	if (n_locations) {
+		put_varint(t, 1 << 3 | 2);
+		put_varint(t, bytes);
+		for (uint32_t i = 0; i < n_locations; i++)
+			put_varint(t, locations[i]);
+	}
+	bytes = 0;
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		bytes += varint_bytes((uint64_t)values[i]);
+	put_varint(t, 2 << 3 | 2);
+	put_varint(t, bytes);
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		put_varint(t, (uint64_t)values[i]);
+	for (uint32_t i = 0; i < n_labels; i++)
+		put_label(p, t, &labels[i]);
+	put_message(p, P_SAMPLE);
+}
+
+void pprof_comment(struct pprof *p, const char *text)
+{
+	put_field(&p->out, P_COMMENT, string_index(p, text));
+}
+
+size_t pprof_bytes(const struct pprof *p)
+{
+	return p->out.len;
+}
+
+int pprof_finish(
+	struct pprof *p, const struct pprof_head *head, const void **ret_bytes, size_t *ret_len)
+{
+	put_field(&p->out, P_TIME_NANOS, (uint64_t)head->time_ns);
+	put_field(&p->out, P_DURATION_NANOS, (uint64_t)head->duration_ns);
+	value_type(p, P_PERIOD_TYPE, head->period_type, head->period_unit);
+	put_field(&p->out, P_PERIOD, (uint64_t)head->period);
+	if (head->default_type)
+		put_field(&p->out, P_DEFAULT_SAMPLE_TYPE, string_index(p, head->default_type));
+	for (uint32_t i = 0; p->err == 0 && i < p->strings.n; i++)
+		put_bytes(&p->out, P_STRING_TABLE,
+			p->strings.bytes.s ? p->strings.bytes.s + p->strings.keys[i].at : "",
+			p->strings.keys[i].len);
+	if (p->err < 0 || p->out.err < 0)
+		return -ENOMEM;
+	*ret_bytes = p->out.s;
+	*ret_len = p->out.len;
+	return 0;
+}
