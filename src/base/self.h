@@ -4,13 +4,23 @@
 #pragma once
 #include "base/attr.h"
 #include "base/label.h"
+#include <stdint.h>
+#include <sys/types.h>
 
+#define SELF_BIRTH_DEPTH 24
 struct log;
 struct self {
 	const struct label *label; /* never NULL */
 	struct log *log;	   /* where this thread logs; NULL: nowhere */
 	char name[16];		   /* as in ps; empty in the threads of libraries */
 	unsigned rcu_count;	   /* rcu_thread_init without its rcu_thread_done */
+	/* The registry's (threads.h), which guards the links. */
+	pid_t tid; /* 0: not registered */
+	uintptr_t stack_lo, stack_hi;
+	struct self *next, **prev;
+	void *sampler; /* the profiler's record of the thread, NULL while it is closed */
+	unsigned birth_n;
+	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };
 extern _Thread_local struct self nl6_self __attribute__((tls_model("local-exec"))) EXPORT;
 

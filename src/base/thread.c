@@ -3,6 +3,7 @@
 #include "base/rcu.h"
 #include "base/self.h"
 #include "base/thread_hook.h"
+#include "base/threads.h"
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -63,6 +64,7 @@ void thread_adopt(const char *name, const struct label *label)
 	(void)label_swap(label);
 	if (nl6_self.rcu_count == 0)
 		rcu_thread_init();
+	threads_add();
 }
 
 static void must(int r)

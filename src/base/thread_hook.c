@@ -1,11 +1,13 @@
 #include "base/thread_hook.h"
 #include "base/rcu.h"
 #include "base/self.h"
+#include "base/threads.h"
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -18,6 +20,8 @@ struct birth {
 	void *arg;
 	const struct label *label;
 	struct log *log;
+	unsigned pcs_n;
+	uintptr_t pcs[SELF_BIRTH_DEPTH];
 };
 
 /* Signals go to main's signalfd, the profiler's timers and faults to the thread they concern. */
@@ -32,6 +36,7 @@ static void signals_of_thread(sigset_t *set)
 
 static void thread_ends(void *unused UNUSED)
 {
+	threads_remove();
 	rcu_thread_done();
 }
 
@@ -41,7 +46,10 @@ static void *thread_begins(void *arg)
 	free(arg);
 	nl6_self.label = b.label;
 	nl6_self.log = b.log;
+	nl6_self.birth_n = b.pcs_n;
+	memcpy(nl6_self.birth, b.pcs, sizeof(b.pcs));
 	rcu_thread_init();
+	threads_add();
 	sigset_t set;
 	signals_of_thread(&set);
 	(void)pthread_sigmask(SIG_SETMASK, &set, NULL);
@@ -62,7 +70,8 @@ int thread_hook_create(
 	struct birth *b = malloc(sizeof(*b));
 	if (!b)
 		return EAGAIN;
-	*b = (struct birth){start, arg, nl6_self.label, nl6_self.log};
+	*b = (struct birth){start, arg, nl6_self.label, nl6_self.log, 0, {0}};
+	b->pcs_n = threads_here(b->pcs, SELF_BIRTH_DEPTH);
 	/* Nothing may be delivered to the thread before it has its own mask. */
 	sigset_t all, old;
 	(void)sigfillset(&all);

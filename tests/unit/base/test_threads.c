@@ -1,0 +1,119 @@
+#include "base/thread.h"
+#include "base/threads.h"
+#include "fake.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+static sem_t started, leave;
+static unsigned born, gone;
+
+static void wait_inside(void *arg UNUSED)
+{
+	sem_post(&started);
+	sem_wait(&leave);
+}
+
+static void *wait_inside_p(void *arg)
+{
+	wait_inside(arg);
+	return NULL;
+}
+
+static void count_born(void *arg UNUSED, struct self *thread)
+{
+	ck_assert_ptr_eq(thread, &nl6_self);
+	born++;
+}
+
+static void count_gone(void *arg UNUSED, struct self *thread)
+{
+	ck_assert_ptr_eq(thread, &nl6_self);
+	gone++;
+}
+
+static void check_one(void *arg, struct self *thread)
+{
+	unsigned *seen = arg;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	ck_assert_uint_lt(thread->stack_lo, thread->stack_hi);
+	if (thread == &nl6_self)
+		ck_assert(here >= thread->stack_lo && here < thread->stack_hi);
+	(*seen)++;
+}
+
+static unsigned tasks(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	ck_assert_ptr_nonnull(d);
+	unsigned n = 0;
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+START_TEST(every_thread_is_listed_while_it_lives)
+{
+	struct fake f = fake_make();
+	unsigned others = tasks() - threads_count(), seen = 0; /* a sanitizer's own threads */
+	sem_init(&started, 0, 0);
+	sem_init(&leave, 0, 0);
+	threads_set_hooks(&(struct threads_hooks){count_born, count_gone, NULL});
+	struct thread *t[4];
+	pthread_t p;
+	struct thread_conf conf = {.name = "test-0", .run = wait_inside};
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(thread_start(f.mem, &conf, &t[i]), 0);
+	ck_assert_int_eq(pthread_create(&p, NULL, wait_inside_p, NULL), 0);
+	for (int i = 0; i < 5; i++)
+		sem_wait(&started);
+	threads_each(check_one, &seen);
+	ck_assert_uint_eq(seen, threads_count());
+	ck_assert_uint_eq(tasks(), seen + others);
+	ck_assert_uint_eq(born, 5);
+	for (int i = 0; i < 5; i++)
+		sem_post(&leave);
+	for (int i = 0; i < 4; i++)
+		thread_join(t[i]);
+	pthread_join(p, NULL);
+	ck_assert_uint_eq(gone, 5);
+	ck_assert_uint_eq(threads_count(), seen - 5);
+	threads_set_hooks(NULL);
+	fake_done(&f);
+}
+END_TEST
+
+static void find_birth(void *arg, struct self *thread)
+{
+	if (thread == &nl6_self || thread->birth_n == 0)
+		return;
+	for (unsigned i = 0; i < thread->birth_n; i++) {
+		Dl_info info;
+		if (dladdr((void *)(thread->birth[i] - 1), &info) && info.dli_sname &&
+			strcmp(info.dli_sname, "__libc_start_main") == 0)
+			*(bool *)arg = true;
+	}
+}
+
+START_TEST(a_thread_knows_where_it_was_made)
+{
+	struct fake f = fake_make();
+	bool found = false;
+	sem_init(&started, 0, 0);
+	sem_init(&leave, 0, 0);
+	struct thread *t;
+	struct thread_conf conf = {.name = "test-1", .run = wait_inside};
+	ck_assert_int_eq(thread_start(f.mem, &conf, &t), 0);
+	sem_wait(&started);
+	threads_each(find_birth, &found);
+	ck_assert(found);
+	sem_post(&leave);
+	thread_join(t);
+	fake_done(&f);
+}
+END_TEST
+
+UNIT_MAIN(every_thread_is_listed_while_it_lives, a_thread_knows_where_it_was_made)
