@@ -1,11 +1,10 @@
 #include "base/rcu.h"
 #include "base/self.h"
 #include <assert.h>
-#define _LGPL_SOURCE /* inline read side; the licence allows its small inline functions */
-#include <urcu/urcu-memb.h>
 
-/* liburcu's barriers are invisible to TSan: each end of a section is told as a release that the end
- * of a grace period acquires. */
+/* TSan cannot judge liburcu, whose readers and writers share plain words ordered by membarrier: it
+ * gets the library's own, uninstrumented functions, and each end of a section is told to it as a
+ * release that the end of a grace period acquires. Else the read side is inline. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define RCU_TSAN 1
@@ -19,9 +18,11 @@ static char tsan_sections;
 #define SECTION_ENDS() __tsan_release(&tsan_sections)
 #define SECTIONS_ENDED() __tsan_acquire(&tsan_sections)
 #else
+#define _LGPL_SOURCE /* allows the inline functions */
 #define SECTION_ENDS() ((void)0)
 #define SECTIONS_ENDED() ((void)0)
 #endif
+#include <urcu/urcu-memb.h>
 
 void rcu_thread_init(void)
 {
