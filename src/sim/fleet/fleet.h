@@ -96,7 +96,7 @@ struct fleet_add {
 	uint32_t batch; /* kept in the rows; told when they go */
 };
 /* Ranges met in order, for people: only the first few are kept. Zeroed at first. */
-#define FLEET_RANGES_KEPT 6
+#define FLEET_RANGES_KEPT 6u
 struct fleet_ranges {
 	uint32_t n;    /* all of them */
 	uint32_t next; /* device number that would lengthen the last one */
@@ -119,8 +119,8 @@ struct fleet_added {
  * nothing has changed. Adds to *added. -ENOMEM; -ERANGE, -EINVAL as of fleet_nth_addr. */
 MUST_CHECK int fleet_add_slice(struct fleet *f, const struct fleet_add *add, uint32_t first,
 	uint32_t n, struct fleet_added *added);
-/* Told by the deletes below, after the rows are gone and without a lock held: n devices of a batch
- * went. NULL: nobody asks. */
+/* Told by the deletes below, when no reader sees the rows any more: n devices of a batch went; in
+ * runs, so a batch may be told several times. fn must not call the fleet. NULL: nobody asks. */
 struct fleet_gone {
 	void (*fn)(void *arg, uint32_t batch, uint64_t n);
 	void *arg;
