@@ -6,7 +6,7 @@
 static int judge_text(
 	const struct flag *f, const char *text, const char *field, struct fault *reterr_fault)
 {
-	if (!text[0] && f->kind != FLAG_KIND_STR)
+	if (!text[0] && (f->kind != FLAG_KIND_STR || f->text_default))
 		return fault_set(reterr_fault, -EINVAL, field, NULL, "the value is empty");
 	for (const char *s = text; *s; s++)
 		if ((unsigned char)*s < 0x20 || *s == 0x7f)

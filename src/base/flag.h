@@ -13,7 +13,7 @@
 enum flag_kind {
 	FLAG_KIND_BOOL,	    /* bool */
 	FLAG_KIND_NUM,	    /* uint16_t, uint32_t, uint64_t */
-	FLAG_KIND_STR,	    /* const char *, NULL when empty and without a default */
+	FLAG_KIND_STR,	    /* const char *; NULL: empty, only without a default */
 	FLAG_KIND_PATH,	    /* likewise, a file or directory */
 	FLAG_KIND_DURATION, /* uint64_t nanoseconds */
 	FLAG_KIND_ENUM,	    /* an enum or bool; one of choices */
@@ -127,8 +127,9 @@ union flag_value {
 	struct prefix prefix;
 };
 /* Judges the text of one value. STR, PATH, SECRET and LIST must be free of control characters, and
- * all but STR not empty (LIST: one item without commas). field names the origin in the fault (a
- * flag, a variable, a line of a file); the fault never shows a secret. -EINVAL, -ERANGE. */
+ * not empty, unless a STR has no default (LIST: one item without commas). field names the origin in
+ * the fault (a flag, a variable, a line of a file); the fault never shows a secret. -EINVAL,
+ * -ERANGE. */
 MUST_CHECK int flag_judge(const struct flag *f, const char *text, const char *field,
 	union flag_value *ret_value, struct fault *reterr_fault);
 /* Stores a judged value of any kind but the four with text into the module's conf. */

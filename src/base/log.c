@@ -8,6 +8,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+static const struct flag_choice levels[] = {{"error", LOG_LEVEL_ERROR}, {"warn", LOG_LEVEL_WARN},
+	{"info", LOG_LEVEL_INFO}, {"debug", LOG_LEVEL_DEBUG}, {0}};
+static const struct flag_choice formats[] = {{"text", false}, {"json", true}, {0}};
+const struct flag log_flags[] = {FLAG_ENUM(struct log_conf, level, "log-level", "info", levels,
+					 "Least level that is logged"),
+	FLAG_ENUM(struct log_conf, json, "log-format", "text", formats,
+		"Form of a line on standard error"),
+	{0}};
+
 struct log {
 	struct log_env env;
 	struct log_conf conf;

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/attr.h"
 #include "base/clk.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ struct log_conf {
 	enum log_level level;
 	bool json;
 };
+extern const struct flag log_flags[]; /* all but fd */
 /* Counts what a call site held back: at most LOG_SITE_LINES lines a site in LOG_SITE_NS. Static,
  * one per site, zero at first. */
 #define LOG_SITE_LINES 10

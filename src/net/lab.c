@@ -35,13 +35,13 @@ LABEL_SUBSYSTEM(label_lab, "lab");
 
 const struct flag lab_flags[] = {
 	FLAG_STR(struct lab_conf, ns_name, "namespace", "nl6sim",
-		"Network namespace of device addresses outside 127.0.0.0/8"),
+		"Network namespace `NAME` for device addresses outside 127.0.0.0/8"),
 	FLAG_PREFIX(struct lab_conf, veth_net, "veth-net", "10.254.0.0/30",
 		"IPv4 network between host and namespace"),
 	FLAG_BOOL(struct lab_conf, no_namespace, "no-namespace", false,
 		"Put device addresses into the present namespace"),
 	FLAG_PATH(struct lab_conf, run_dir, "run-dir", NULL,
-		"Directory of the locks, instead of /run/nl6"),
+		"`DIR` of the locks, instead of /run/nl6"),
 	{0},
 };
 

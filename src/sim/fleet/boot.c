@@ -12,7 +12,7 @@ const struct flag boot_flags[] = {FLAG_ADDR(struct boot_conf, start, "auto-start
 	FLAG_STR(struct boot_conf, type, "auto-type", NULL,
 		"Their device type, by the `NAME` of its file (default " PICK_DEFAULT_SLUG ")"),
 	FLAG_BOOL(struct boot_conf, round_robin, "auto-round-robin", false,
-		"Gives them all device types in turn"),
+		"Give them all device types in turn"),
 	FLAG_STR(struct boot_conf, category, "auto-category", NULL,
 		"With -auto-round-robin: only types of this `CATEGORY`"),
 	{0}};

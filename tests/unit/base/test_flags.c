@@ -12,7 +12,7 @@ struct part {
 struct lab {
 	bool quiet, help;
 	uint32_t count;
-	const char *name, *config;
+	const char *name, *note, *config;
 	uint64_t wait_ns;
 };
 struct conf {
@@ -23,6 +23,7 @@ static const struct flag lab_flags[] = {FLAG_BOOL(struct lab, quiet, "quiet", fa
 	FLAG_BOOL(struct lab, help, "help", false, "Shows help"),
 	FLAG_U32(struct lab, count, "auto-count", 3, 0, 1000, "Devices"),
 	FLAG_STR(struct lab, name, "name", "nl6sim", "A `NAME`"),
+	FLAG_STR(struct lab, note, "note", NULL, "A note"),
 	FLAG_PATH(struct lab, config, "config", NULL, "Settings"),
 	FLAG_DURATION(struct lab, wait_ns, "wait", "1s", 0, UINT64_MAX, "Wait"), {0}};
 static const struct flag part_flags[] = {
@@ -157,9 +158,10 @@ START_TEST(go_forms_of_the_command_line)
 	ck_assert_str_eq(run->conf.part.hosts.items[2], "e");
 	ck_assert(flags_is_set(run->flags, "port"));
 	done(run);
-	run = parse("-name -quiet -name=", "", NULL);
+	run = parse("-name -quiet -note=", "", NULL);
 	ck_assert_int_eq(run->r, 0);
-	ck_assert_ptr_null(run->conf.lab.name);
+	ck_assert_str_eq(run->conf.lab.name, "-quiet");
+	ck_assert_ptr_null(run->conf.lab.note);
 	ck_assert(!run->conf.lab.quiet);
 	done(run);
 }
@@ -186,6 +188,7 @@ START_TEST(wrong_command_lines)
 	ck_refused("-", "", NULL, -EINVAL, "-", "stray argument, only flags are taken");
 	ck_refused("---port 1", "", NULL, -EINVAL, "---port", "not the form of a flag");
 	ck_refused("-=1", "", NULL, -EINVAL, "-=1", "not the form of a flag");
+	ck_refused("-name=", "", NULL, -EINVAL, "-name", "the value is empty");
 	ck_refused("-port 13", "", NULL, -EINVAL, "-port", "13 brings bad luck");
 	ck_refused("-host a,,b", "", NULL, -EINVAL, "-host", "the value is empty");
 	ck_refused("-force-gc=perhaps", "", NULL, -EINVAL, "-force-gc",

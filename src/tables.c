@@ -1,0 +1,57 @@
+#include "tables.h"
+
+static const struct flag main_flags[] = {
+	FLAG_BOOL(struct main_conf, help, "help", false, "Show this help"),
+	FLAG_BOOL(struct main_conf, version, "version", false, "Show the version"),
+	FLAG_PATH(struct main_conf, config, NL6_CONFIG_FLAG, NULL,
+		"Read settings from `FILE`, a \"flag = value\" a line"),
+	{0}};
+
+const struct flag_set nl6_flags[] = {
+	{lab_flags, offsetof(struct nl6_conf, lab), "Lab network", lab_conf_check},
+	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
+	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
+
+const char *const nl6_alone_flags[] = {"help", "version", NULL};
+
+const char nl6_usage[] =
+	"Usage: nl6 [-flag value | -flag=value]...\n"
+	"\n"
+	"Simulates a fleet of network devices in one process.\n"
+	"\n"
+	"Every flag may also come as environment variable NL6_FLAG_NAME, or from a file\n"
+	"(-config); the command line wins over the environment, that over the file.\n";
+
+#define NOT_BUILT(name) \
+	{ \
+		name, FLAG_NOT_BUILT, NULL \
+	}
+const struct flag_other nl6_other_flags[] = {
+	{"profiling-force-gc", FLAG_MEANINGLESS, "there is no garbage collector here"},
+	NOT_BUILT("snmpv3-engine-id"), NOT_BUILT("snmpv3-auth"), NOT_BUILT("snmpv3-priv"),
+	NOT_BUILT("if-scenario"), NOT_BUILT("if-failure-pct"), NOT_BUILT("if-error-scenario"),
+	NOT_BUILT("if-flap-scenario"), NOT_BUILT("if-flap-global-cap"),
+	NOT_BUILT("optical-scenario"), NOT_BUILT("flow-collector"), NOT_BUILT("flow-protocol"),
+	NOT_BUILT("flow-tick-interval"), NOT_BUILT("flow-active-timeout"),
+	NOT_BUILT("flow-inactive-timeout"), NOT_BUILT("flow-template-interval"),
+	NOT_BUILT("flow-sub-agent-id"), NOT_BUILT("flow-option-interface-table"),
+	NOT_BUILT("flow-source-per-device"), NOT_BUILT("trap-collector"), NOT_BUILT("trap-mode"),
+	NOT_BUILT("trap-interval"), NOT_BUILT("trap-global-cap"), NOT_BUILT("trap-catalog"),
+	NOT_BUILT("trap-community"), NOT_BUILT("trap-snmp-version"), NOT_BUILT("trap-snmpv3-user"),
+	NOT_BUILT("trap-snmpv3-auth"), NOT_BUILT("trap-snmpv3-priv"),
+	NOT_BUILT("trap-snmpv3-password"), NOT_BUILT("trap-snmpv3-priv-password"),
+	NOT_BUILT("trap-source-per-device"), NOT_BUILT("trap-inform-timeout"),
+	NOT_BUILT("trap-inform-retries"), NOT_BUILT("syslog-collector"), NOT_BUILT("syslog-format"),
+	NOT_BUILT("syslog-interval"), NOT_BUILT("syslog-global-cap"), NOT_BUILT("syslog-catalog"),
+	NOT_BUILT("syslog-transport"), NOT_BUILT("syslog-framing"), NOT_BUILT("syslog-tls-ca"),
+	NOT_BUILT("syslog-tls-insecure"), NOT_BUILT("syslog-source-per-device"),
+	NOT_BUILT("gnmi-port"), NOT_BUILT("gnmi-disable"), NOT_BUILT("gnmi-mode"),
+	NOT_BUILT("gnmi-dialout-collector"), NOT_BUILT("gnmi-dialout-flavor"),
+	NOT_BUILT("gnmi-dialout-encoding"), NOT_BUILT("gnmi-dialout-sub-mode"),
+	NOT_BUILT("gnmi-dialout-interval"), NOT_BUILT("gnmi-dialout-tls"),
+	NOT_BUILT("gnmi-dialout-tls-insecure"), NOT_BUILT("gnmi-dialout-tls-ca"),
+	NOT_BUILT("gnmi-dialout-mtls"), NOT_BUILT("fidelity"), NOT_BUILT("scenario-pen"),
+	NOT_BUILT("topology-config"), NOT_BUILT("dns-enable"), NOT_BUILT("dns-domain"),
+	NOT_BUILT("dns-listen"), NOT_BUILT("dns-reverse-zone"), NOT_BUILT("dns-notify"),
+	NOT_BUILT("dns-debounce"), NOT_BUILT("profiling-pyroscope"),
+	NOT_BUILT("profiling-pyroscope-basic-auth"), NOT_BUILT("profiling-pyroscope-tenant"), {0}};

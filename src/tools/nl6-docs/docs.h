@@ -1,0 +1,9 @@
+/* The documents that are made from the program's tables. Each function appends one to a text. */
+#pragma once
+#include "base/text.h"
+
+void docs_flags_md(struct text *t);
+void docs_man(struct text *t);
+void docs_bash(struct text *t);
+void docs_zsh(struct text *t);
+void docs_fish(struct text *t);

@@ -1,0 +1,86 @@
+#include "docs.h"
+#include "tables.h"
+#include <stdio.h>
+
+static void put_flag(const struct flag *f, struct text *t)
+{
+	char meta[FLAG_META_BYTES], env[FLAG_ENV_BYTES], def[FLAG_DEFAULT_BYTES];
+	char allowed[FLAG_ALLOWED_BYTES];
+	const char *value = flag_meta(f, meta), *given = flag_default(f, def);
+	text_printf(t, "| `-%s%s%s` | ", f->name, value[0] ? " " : "", value);
+	flag_help_text(f, t);
+	text_printf(t, " | %s | ", f->kind == FLAG_KIND_BOOL ? "" : flag_allowed(f, allowed));
+	if (given && given[0])
+		text_printf(t, "`%s`", given);
+	text_printf(t, " | `%s` |\n", flag_env_name(f->name, env));
+	if (f->kind != FLAG_KIND_SECRET)
+		return;
+	char name[FLAG_ENV_BYTES];
+	(void)snprintf(name, sizeof(name), "%s-file", f->name);
+	text_printf(t,
+		"| `-%s FILE` | Like `-%s`, read from a file of one line | a path | | `%s` |\n",
+		name, f->name, flag_env_name(name, env));
+}
+
+static void put_others(enum flag_other_kind kind, struct text *t)
+{
+	bool first = true;
+	for (const struct flag_other *o = nl6_other_flags; o->name; o++) {
+		if (o->kind != kind)
+			continue;
+		text_printf(t, "%s`-%s`", first ? "" : ", ", o->name);
+		if (o->why)
+			text_printf(t, " (%s)", o->why);
+		first = false;
+	}
+	text_put(t, ".\n");
+}
+
+void docs_flags_md(struct text *t)
+{
+	text_put(t,
+		"# Flags\n"
+		"\n"
+		"Made from the program's tables by `ninja -C build docs`.\n"
+		"\n"
+		"Write `-flag value`, `-flag=value` or with two dashes; a flag without a value in "
+		"the\n"
+		"tables is a boolean, which is only written `-flag` or `-flag=false`. `--` ends "
+		"the\n"
+		"flags, and nothing may follow. A duration is a number of seconds or a text such "
+		"as\n"
+		"`1m30s`; a list repeats its flag or separates items by commas.\n"
+		"\n"
+		"Every flag may also come from the environment variable of the last column, or "
+		"from a\n"
+		"file that `-config` names, with one `flag = value` a line (no dash; `#` begins a\n"
+		"line of comment). The command line wins over the environment, that over the "
+		"file,\n"
+		"that over the default. What loses is checked all the same.\n"
+		"\n"
+		"An unknown flag or a value that is not allowed ends the program with status 2 and "
+		"a\n"
+		"message that names the nearest flag or what is allowed. An unknown variable\n"
+		"`NL6_...` is a warning. `NL6_PORT` is left alone when its value begins with\n"
+		"`tcp://`: container orchestrators set it so.\n"
+		"\n"
+		"A secret can come from a file, the environment or the command line; there it is\n"
+		"overwritten as soon as it is read, but whoever looked earlier has seen it.\n");
+	for (const struct flag_set *s = nl6_flags; s->flags; s++) {
+		text_printf(t,
+			"\n## %s\n\n"
+			"| flag | what it does | allowed | default | variable |\n"
+			"|---|---|---|---|---|\n",
+			s->title);
+		for (const struct flag *f = s->flags; f->name; f++)
+			put_flag(f, t);
+	}
+	text_put(t, "\n## Accepted with a warning\n\n"
+		    "Flags of the original that have no meaning here: ");
+	put_others(FLAG_MEANINGLESS, t);
+	text_put(t,
+		"\n## Refused\n\n"
+		"Flags of the original whose part is not in this build; each is refused by name\n"
+		"with status 2: ");
+	put_others(FLAG_NOT_BUILT, t);
+}
