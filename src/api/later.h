@@ -11,8 +11,8 @@ MUST_CHECK int later_new(const struct mem *mem, struct later **ret_later);
 struct later *later_ref(struct later *l);
 struct later *later_unref(struct later *l); /* takes NULL, returns NULL */
 
-/* Parks: calls park(arg) unless it was woken before (-EALREADY). A wake then calls unpark(arg) once.
- * Both run under a lock of later's. */
+/* Parks: calls park(arg) unless it was woken before (-EALREADY). A wake then calls unpark(arg)
+ * once. Both run under a lock of later's. */
 MUST_CHECK int later_park(
 	struct later *l, void (*park)(void *arg), void (*unpark)(void *arg), void *arg);
 /* Wakes: by whoever has finished the work, or (gone) because the client has left or the server

@@ -55,8 +55,8 @@ int request_query_u64(
 	char allowed[48];
 	(void)snprintf(allowed, sizeof(allowed), "%llu..%llu", (unsigned long long)min,
 		(unsigned long long)max);
-	return fault_set(&rq->fault, -EINVAL, name, allowed, "%.40s is not a number in %s", s,
-		allowed);
+	return fault_set(
+		&rq->fault, -EINVAL, name, allowed, "%.40s is not a number in %s", s, allowed);
 }
 
 bool request_prefers(const struct request *rq, const char *token)

@@ -1,5 +1,6 @@
 /* A request as its handler sees it, and the answer the handler builds. http.c makes one from a
- * connection, a test makes one by hand. Lives until the answer is sent; the API's thread owns it. */
+ * connection, a test makes one by hand. Lives until the answer is sent; the API's thread owns it.
+ */
 #pragma once
 #include "api/later.h"
 #include "api/reply.h"
@@ -27,9 +28,9 @@ struct request {
 	/* A header's value, NULL when absent; name in any case. */
 	const char *(*header)(void *arg, const char *name);
 	void *header_arg;
-	struct fault fault;   /* what the handler says about the error it returns */
-	struct later *later;  /* a reference, when the answer comes later */
-	uint64_t ticket;      /* the handler's, for resume */
+	struct fault fault;  /* what the handler says about the error it returns */
+	struct later *later; /* a reference, when the answer comes later */
+	uint64_t ticket;     /* the handler's, for resume */
 	struct reply reply;
 	/* Builds the answer once later was woken; set by a handler that returns -EINPROGRESS. */
 	int (*resume)(struct request *rq);

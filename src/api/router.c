@@ -51,15 +51,14 @@ static int compare(const void *x, const void *y)
 	return r ? r : (int)a->method - (int)b->method;
 }
 
-int router_new(
-	const struct mem *mem, const struct route *const *tables, struct router **ret_router)
+int router_new(const struct mem *mem, const struct route *const *tables, struct router **ret_router)
 {
 	unsigned n = 0;
 	for (const struct route *const *t = tables; *t; t++)
 		for (const struct route *r = *t; r->path; r++)
 			n++;
-	AUTO(router) struct router *router =
-		mem_zalloc(mem, sizeof(*router) + n * sizeof(router->routes[0]));
+	AUTO(router)
+	struct router *router = mem_zalloc(mem, sizeof(*router) + n * sizeof(router->routes[0]));
 	if (!router)
 		return -ENOMEM;
 	router->mem = mem;
@@ -144,8 +143,7 @@ const char *route_param(const struct route *route, const struct url *url, const 
 	return NULL;
 }
 
-int route_check_query(
-	const struct route *route, const struct url *url, struct fault *reterr_fault)
+int route_check_query(const struct route *route, const struct url *url, struct fault *reterr_fault)
 {
 	const char *known[URL_QUERY];
 	unsigned n_known = 0;

@@ -11,7 +11,7 @@ struct body_key;
 /* A query parameter. A table ends with {0}. */
 struct route_query {
 	const char *name, *help;
-	const char *kind; /* schema, see openapi.h: "int", "str" */
+	const char *kind;  /* schema, see openapi.h: "int", "str" */
 	uint64_t min, max; /* of an int; max 0: unbounded */
 };
 /* An answer. Errors that every route may give are not listed. A table ends with {0}. */
@@ -24,7 +24,7 @@ struct route_answer {
 /* Entries end with {0}. */
 struct route {
 	enum method method; /* HEAD follows from GET, OPTIONS from all */
-	const char *path;   /* "/api/v1/devices/{id}"; "{name*}" as the last segment takes the rest */
+	const char *path; /* "/api/v1/devices/{id}"; "{name*}" as the last segment takes the rest */
 	int (*handle)(struct request *rq); /* 0, -errno, or -EINPROGRESS */
 	uint32_t body_max_bytes;	   /* 0: takes no body */
 	const char *summary;		   /* one sentence without a full stop */
@@ -38,8 +38,8 @@ struct route {
 struct router;
 /* tables: NULL-terminated list, borrowed like the tables. -EINVAL: a path is malformed or listed
  * twice. */
-MUST_CHECK int router_new(const struct mem *mem, const struct route *const *tables,
-	struct router **ret_router);
+MUST_CHECK int router_new(
+	const struct mem *mem, const struct route *const *tables, struct router **ret_router);
 struct router *router_free(struct router *r);
 CLEANUP(router);
 

@@ -1,0 +1,55 @@
+/* The API: HTTP server, routes and what the handlers need. Made by main, which lists the routes in
+ * tables.c; every route's table is declared here. */
+#pragma once
+#include "api/router.h"
+#include "base/addr.h"
+#include "base/attr.h"
+#include "base/clk.h"
+#include "base/fault.h"
+#include "base/flag.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "sim/fleet/batch.h"
+#include "sim/fleet/fleet.h"
+#include "sim/fleet/type.h"
+
+struct lab;
+struct api;
+struct api_env { /* borrowed */
+	const struct mem *mem;
+	const struct clk *clk;
+	struct stats *stats;
+	struct fleet *fleet;
+	struct batches *batches;
+	struct types *types;
+	struct lab *lab;
+	const struct route *const *routes; /* NULL-terminated list of tables */
+	const char *version;		   /* "v1.2.3" */
+	const char *web_dir;		   /* of the console's files */
+};
+struct api_conf {
+	struct addr listen;
+	uint16_t port;
+	const char *token;
+	struct flag_list allowed_hosts;
+	uint32_t connections, connections_per_address;
+	uint64_t idle_ns, receive_ns, send_ns;
+};
+extern const struct flag api_flags[];
+
+/* -EINVAL and the like with a fault. */
+MUST_CHECK int api_new(const struct api_env *env, const struct api_conf *conf, struct api **ret_api,
+	struct fault *reterr_fault);
+struct api *api_free(struct api *a); /* stops first */
+CLEANUP(api);
+MUST_CHECK int api_start(struct api *a, struct fault *reterr_fault);
+void api_stop(struct api *a);
+/* The port it listens on, once started. */
+uint16_t api_port(const struct api *a);
+
+/* For handlers, on the API's thread. */
+const struct api_env *api_env(const struct api *a);
+const struct router *api_router(const struct api *a);
+uint64_t api_started_ns(const struct api *a); /* monotonic */
+
+extern const struct route health_routes[], version_routes[];

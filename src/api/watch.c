@@ -1,0 +1,268 @@
+#include "api/watch.h"
+#include "base/thread.h"
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* How often deadlines are looked at while there are connections. */
+#define SCAN_MS 250
+
+struct watched {
+	struct watched *next, **prev;
+	uint64_t id; /* never used again, unlike the descriptor */
+	int fd;
+	enum watch_phase phase;
+	bool cut, armed;
+	uint64_t deadline_ns;
+	uint64_t received_bytes; /* of the connection, when it became idle */
+	struct later *later;
+};
+struct watch {
+	struct watch_env env;
+	struct watch_conf conf;
+	struct lock lock;
+	struct watched *all;
+	uint64_t last_id;
+	int epoll_fd, wake_fd;
+	bool stopping;
+	struct thread *thread;
+	uint64_t connections; /* writer: the server's thread; the rest: the watch's thread */
+	uint64_t idle_timeouts, receive_timeouts, send_timeouts, left_clients;
+};
+const struct counter watch_counters[] = {
+	GAUGE(struct watch, connections, "Open connections of the API"),
+	COUNTER(struct watch, idle_timeouts, "Connections closed for want of a request"),
+	COUNTER(struct watch, receive_timeouts,
+		"Connections closed for a request that took too long"),
+	COUNTER(struct watch, send_timeouts, "Connections closed for an answer read too slowly"),
+	COUNTER(struct watch, left_clients, "Clients that left before their answer was ready"),
+	{0},
+};
+
+int watch_new(const struct watch_env *env, const struct watch_conf *conf, struct watch **ret_watch)
+{
+	AUTO(watch) struct watch *w = mem_zalloc(env->mem, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->env = *env;
+	w->conf = *conf;
+	w->epoll_fd = w->wake_fd = -1;
+	lock_init(&w->lock);
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	w->wake_fd = w->epoll_fd < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->wake_fd < 0)
+		return -errno;
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 0};
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->wake_fd, &ev) < 0)
+		return -errno;
+	int r = stats_attach(env->stats, watch_counters, NULL, w);
+	if (r < 0)
+		return r;
+	*ret_watch = TAKE(w);
+	return 0;
+}
+
+struct watch *watch_free(struct watch *w)
+{
+	if (!w)
+		return NULL;
+	watch_stop(w);
+	stats_detach(w->env.stats, w);
+	if (w->epoll_fd >= 0)
+		(void)close(w->epoll_fd);
+	if (w->wake_fd >= 0)
+		(void)close(w->wake_fd);
+	lock_done(&w->lock);
+	return mem_free(w->env.mem, w);
+}
+
+static uint64_t received_bytes(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ||
+		len < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
+		return 0;
+	return info.tcpi_bytes_received;
+}
+
+/* Shuts the connection down; libmicrohttpd then closes it. */
+static void cut(struct watched *c, uint64_t *counter)
+{
+	stat_add(counter, 1);
+	c->cut = true;
+	(void)shutdown(c->fd, SHUT_RDWR);
+}
+
+static void look_at(struct watch *w, struct watched *c, uint64_t now_ns)
+{
+	if (c->phase == WATCH_IDLE && received_bytes(c->fd) > c->received_bytes) {
+		c->phase = WATCH_RECEIVE;
+		c->deadline_ns = now_ns + w->conf.receive_ns;
+	}
+	if (c->cut || c->phase == WATCH_WORK || now_ns < c->deadline_ns)
+		return;
+	cut(c, c->phase == WATCH_IDLE	    ? &w->idle_timeouts
+		: c->phase == WATCH_RECEIVE ? &w->receive_timeouts
+					    : &w->send_timeouts);
+}
+
+/* The client of connection id has left: its later, with a reference, or NULL. */
+static struct later *leaver(struct watch *w, uint64_t id)
+{
+	LOCK_SCOPE(&w->lock);
+	for (struct watched *c = w->all; c; c = c->next) {
+		if (c->id != id)
+			continue;
+		if (c->phase != WATCH_WORK || !c->later)
+			return NULL;
+		stat_add(&w->left_clients, 1);
+		return later_ref(c->later);
+	}
+	return NULL;
+}
+
+/* One turn: waits for an event or the time to scan. false: stop. */
+static bool turn(struct watch *w, bool busy)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), busy ? SCAN_MS : -1);
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == 0) {
+			uint64_t count;
+			(void)!read(w->wake_fd, &count, sizeof(count));
+			continue;
+		}
+		struct later *l = leaver(w, events[i].data.u64);
+		if (l)
+			later_wake(l, true);
+		(void)later_unref(l);
+	}
+	return true;
+}
+
+static void watch_run(void *arg)
+{
+	struct watch *w = arg;
+	for (bool busy = false;;) {
+		(void)turn(w, busy);
+		LOCK_SCOPE(&w->lock);
+		if (w->stopping)
+			return;
+		uint64_t now_ns = clk_ns(w->env.clk);
+		for (struct watched *c = w->all; c; c = c->next)
+			look_at(w, c, now_ns);
+		busy = w->all != NULL;
+	}
+}
+
+int watch_start(struct watch *w)
+{
+	w->stopping = false;
+	struct thread_conf conf = {.name = "api-watch", .run = watch_run, .arg = w};
+	return thread_start(w->env.mem, &conf, &w->thread);
+}
+
+static void wake(struct watch *w)
+{
+	uint64_t one = 1;
+	(void)!write(w->wake_fd, &one, sizeof(one));
+}
+
+void watch_stop(struct watch *w)
+{
+	if (!w->thread)
+		return;
+	lock_take(&w->lock);
+	w->stopping = true;
+	lock_drop(&w->lock);
+	wake(w);
+	w->thread = thread_join(w->thread);
+}
+
+int watch_add(struct watch *w, int fd, struct watched **ret_c)
+{
+	struct watched *c = mem_zalloc(w->env.mem, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->fd = fd;
+	c->phase = WATCH_RECEIVE;
+	c->deadline_ns = clk_ns(w->env.clk) + w->conf.receive_ns;
+	LOCK_SCOPE(&w->lock);
+	c->id = ++w->last_id;
+	c->next = w->all;
+	c->prev = &w->all;
+	if (c->next)
+		c->next->prev = &c->next;
+	else
+		wake(w);
+	w->all = c;
+	stat_set(&w->connections, w->connections + 1);
+	*ret_c = c;
+	return 0;
+}
+
+static void disarm(struct watch *w, struct watched *c)
+{
+	if (c->armed)
+		(void)epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	c->armed = false;
+	c->later = later_unref(c->later);
+}
+
+void watch_del(struct watch *w, struct watched *c)
+{
+	if (!c)
+		return;
+	LOCK_SCOPE(&w->lock);
+	disarm(w, c);
+	*c->prev = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	stat_set(&w->connections, w->connections - 1);
+	mem_free(w->env.mem, c);
+}
+
+void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, struct later *later)
+{
+	uint64_t now_ns = clk_ns(w->env.clk);
+	LOCK_SCOPE(&w->lock);
+	disarm(w, c);
+	c->phase = phase;
+	if (phase == WATCH_IDLE)
+		c->received_bytes = received_bytes(c->fd);
+	c->deadline_ns = now_ns + (phase == WATCH_IDLE		   ? w->conf.idle_ns
+					  : phase == WATCH_RECEIVE ? w->conf.receive_ns
+								   : w->conf.send_ns);
+	if (!later)
+		return;
+	c->later = later_ref(later);
+	struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.u64 = c->id};
+	c->armed = epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev) == 0;
+}
+
+void watch_sending(struct watch *w, struct watched *c, uint64_t bytes)
+{
+	LOCK_SCOPE(&w->lock);
+	c->deadline_ns += bytes * NS_PER_SEC / w->conf.send_bytes_per_s;
+}
+
+void watch_wake_all(struct watch *w)
+{
+	for (;;) {
+		struct later *l = NULL;
+		lock_take(&w->lock);
+		for (struct watched *c = w->all; c && !l; c = c->next)
+			l = c->later ? TAKE(c->later) : NULL;
+		lock_drop(&w->lock);
+		if (!l)
+			return;
+		later_wake(l, true);
+		(void)later_unref(l);
+	}
+}
