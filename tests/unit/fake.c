@@ -22,9 +22,10 @@ static void *counted_resize(void *arg, void *old, size_t bytes)
 		free(old);
 		return NULL;
 	}
-	if (s->fail_in != UINT64_MAX && __atomic_fetch_sub(&s->fail_in, 1, __ATOMIC_RELAXED) == 0) {
-		s->fail_in = UINT64_MAX;
-		s->failed = true;
+	if (__atomic_load_n(&s->fail_in, __ATOMIC_RELAXED) != UINT64_MAX &&
+		__atomic_fetch_sub(&s->fail_in, 1, __ATOMIC_RELAXED) == 0) {
+		__atomic_store_n(&s->fail_in, UINT64_MAX, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->failed, true, __ATOMIC_RELAXED);
 		return NULL;
 	}
 	void *p = realloc(old, bytes);
@@ -70,13 +71,13 @@ void clk_step_ns(const struct clk *clk, uint64_t ns)
 
 void fake_fail_at(struct fake *f, uint64_t n)
 {
-	f->state->fail_in = n;
-	f->state->failed = false;
+	__atomic_store_n(&f->state->failed, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->state->fail_in, n, __ATOMIC_RELAXED);
 }
 
 bool fake_has_failed(const struct fake *f)
 {
-	return f->state->failed;
+	return __atomic_load_n(&f->state->failed, __ATOMIC_RELAXED);
 }
 
 int64_t fake_live(const struct fake *f)
