@@ -8,6 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* States of ifAdminStatus and ifOperStatus (RFC 2863). */
+enum if_status {
+	IF_UP = 1,
+	IF_DOWN = 2,
+	IF_TESTING = 3,
+	IF_UNKNOWN = 4,
+	IF_DORMANT = 5,
+	IF_NOT_PRESENT = 6,
+	IF_LOWER_LAYER_DOWN = 7,
+};
+enum if_mac {
+	IF_MAC_NONE,   /* a zero-length ifPhysAddress */
+	IF_MAC_DEVICE, /* of the device and the slot: ident_mac */
+	IF_MAC_FIXED,  /* as the type's file says, the same on all devices */
+};
 /* An interface of a type; its columns are computed from this, the device's seed and the time. */
 struct type_if {
 	char name[32];	     /* ifName, "Te0/0/0/1" */
@@ -15,24 +30,33 @@ struct type_if {
 	char alias[64];	     /* ifAlias; may be empty */
 	uint32_t index;	     /* ifIndex, 1..2^31-1 */
 	uint16_t iana_type;  /* ifType, IANAifType-MIB */
-	uint8_t admin, oper; /* RFC 2863 values as the type has them */
-	uint8_t connector;   /* ifConnectorPresent as TruthValue */
+	uint8_t admin, oper; /* enum if_status, as the type has them */
+	bool connector;	     /* ifConnectorPresent */
+	uint8_t load;	     /* enum if_load of ifcount.h */
+	uint8_t mac_kind;    /* enum if_mac */
+	uint8_t mac[6];	     /* IF_MAC_FIXED */
 	uint32_t mtu;
-	uint64_t speed_bps;
-	bool has_mac;
+	uint64_t speed_bps; /* at most IF_SPEED_MAX */
 };
+#define IF_SPEED_MAX 10000000000000ull
+struct if_profile;
 struct type {
 	const char *slug;	  /* "cisco_catalyst_9500" */
 	const char *name;	  /* for people: "Cisco Catalyst 9500" */
 	const char *label;	  /* device_type of the REST answers: "Cisco Router/Switch" */
 	const char *category;	  /* "Network Devices", "Servers", … (control plane 5.3) */
 	const char *doc_category; /* "Campus" … */
-	const char *sys_descr;
-	struct oid sys_object_id;
+	const char *sys_descr;	  /* may be empty: not served */
+	struct oid sys_object_id; /* n == 0: not served */
 	uint32_t n_ifs;
+	uint32_t mgmt_slot; /* the interface that has the device's address */
 	const struct type_if *ifs;
+	const struct if_profile *profile; /* ifcount.h */
 	struct oidtab table;
 	uint32_t generation; /* grows with each reload of the slug */
+	/* What of its file could not be served, a sentence each; logged when it was loaded. */
+	const char *const *warnings;
+	uint32_t n_warnings;
 };
 
 struct types_env { /* borrowed */

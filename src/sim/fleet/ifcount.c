@@ -1,0 +1,164 @@
+#include "sim/fleet/ifcount.h"
+#include "base/rnd.h"
+#include "sim/fleet/ident.h"
+
+#define DAY_NS (86400 * (int64_t)NS_PER_SEC)
+#define SLOTS 96
+#define SLOT_NS (DAY_NS / SLOTS)
+#define BURST_NS (240 * NS_PER_SEC) /* knots of the coarse burst curve */
+#define RIPPLE_NS (BURST_NS / 4)    /* and of the fine one */
+/* Swing of both around the mean rate, 1/256; together below 1, so that time never runs back. */
+#define BURST_SWING 120
+#define RIPPLE_SWING 88
+_Static_assert(BURST_SWING + RIPPLE_SWING < 256, "bursts could turn a counter back");
+#define STREAM_IF 0x6966 /* of rnd_u64 */
+#define IANA_SOFTWARE_LOOPBACK 24
+
+/* The day curve: how much each quarter of an hour is above or below the mean, 1/256. Quiet before
+ * dawn, busy late in the morning and in the evening. Sums to 0. */
+static const int16_t day_curve[SLOTS] = {-146, -158, -170, -181, -191, -200, -209, -217, -224, -231,
+	-236, -241, -244, -247, -249, -250, -250, -249, -247, -244, -241, -236, -230, -224, -216,
+	-208, -198, -187, -175, -161, -146, -129, -111, -90, -68, -45, -21, 4, 27, 49, 69, 87, 101,
+	112, 120, 126, 130, 133, 135, 137, 140, 143, 147, 151, 156, 161, 167, 172, 176, 180, 184,
+	186, 188, 189, 189, 189, 187, 185, 183, 181, 179, 178, 178, 179, 181, 184, 188, 192, 195,
+	195, 191, 183, 170, 151, 129, 103, 75, 46, 17, -10, -36, -59, -80, -98, -115, -130};
+/* Sums of the slots before each. */
+static const int16_t day_sum[SLOTS] = {0, -146, -304, -474, -655, -846, -1046, -1255, -1472, -1696,
+	-1927, -2163, -2404, -2648, -2895, -3144, -3394, -3644, -3893, -4140, -4384, -4625, -4861,
+	-5091, -5315, -5531, -5739, -5937, -6124, -6299, -6460, -6606, -6735, -6846, -6936, -7004,
+	-7049, -7070, -7066, -7039, -6990, -6921, -6834, -6733, -6621, -6501, -6375, -6245, -6112,
+	-5977, -5840, -5700, -5557, -5410, -5259, -5103, -4942, -4775, -4603, -4427, -4247, -4063,
+	-3877, -3689, -3500, -3311, -3122, -2935, -2750, -2567, -2386, -2207, -2029, -1851, -1672,
+	-1491, -1307, -1119, -927, -732, -537, -346, -163, 7, 158, 287, 390, 465, 511, 528, 518,
+	482, 423, 343, 245, 130};
+
+/* Integral of the day curve: mean slope 1, never 0 or less. One rounding, at the end, of an exact
+ * function whose slope is above -1: so the sum never falls. */
+static uint64_t weigh(uint64_t local_ns, int16_t day)
+{
+	int64_t at = (int64_t)(local_ns % DAY_NS);
+	int64_t slot = at / SLOT_NS;
+	int64_t area = day_sum[slot] * SLOT_NS + day_curve[slot] * (at - slot * SLOT_NS);
+	return local_ns + (uint64_t)((day * area) >> 16);
+}
+
+void ifcount_init(struct ifcount *c, const struct device *d, uint64_t now_ns)
+{
+	/* A degree of longitude is four minutes of solar time; a day more keeps it above 0. */
+	int64_t shift_ns = DAY_NS + (int64_t)(ident_city(d)->lon * 240.0 * (double)NS_PER_SEC);
+	c->profile = d->conf->type->profile;
+	c->seed = d->seed;
+	c->up_ns = now_ns > d->boot_ns ? now_ns - d->boot_ns : 0;
+	c->local_ns = d->boot_ns + (uint64_t)shift_ns;
+	c->weighed = weigh(c->local_ns, c->profile->day);
+}
+
+/* Height of the burst curves at x: piecewise linear between hashed knots. */
+static int64_t bursts(uint64_t lane, uint64_t x)
+{
+	uint64_t group = x / BURST_NS;
+	int64_t at = (int64_t)(x - group * BURST_NS);
+	unsigned ripple = (unsigned)((uint64_t)at / RIPPLE_NS);
+	int64_t ripple_at = at - ripple * (int64_t)RIPPLE_NS;
+	uint64_t here = rnd_mix(lane + group * 0x9e3779b97f4a7c15ull);
+	uint64_t next = rnd_mix(lane + (group + 1) * 0x9e3779b97f4a7c15ull);
+	int64_t k0 = here >> 56, k1 = next >> 56;
+	int64_t r0 = here >> 8 * ripple & 0xff;
+	int64_t r1 = (ripple == 3 ? next : here >> 8 * (ripple + 1)) & 0xff;
+	int64_t burst = k0 * (int64_t)BURST_NS + (k1 - k0) * at;
+	int64_t rip = r0 * (int64_t)RIPPLE_NS + (r1 - r0) * ripple_at;
+	return (BURST_SWING * burst + RIPPLE_SWING * rip) >> 16;
+}
+
+/* Time as the lane feels it: faster in a burst, slower after it; 0 at boot. */
+static uint64_t warp(uint64_t lane, uint64_t up_ns)
+{
+	uint64_t phase = (lane >> 40) * BURST_NS >> 24;
+	return up_ns + (uint64_t)(bursts(lane, up_ns + phase) - bursts(lane, phase));
+}
+
+static uint64_t mul_shift(uint64_t a, uint64_t b, unsigned shift)
+{
+	return (uint64_t)((unsigned __int128)a * b >> shift);
+}
+
+/* 16 bits of the hash scaled to min..max. */
+static uint64_t pick(uint64_t hash, unsigned at, uint64_t min, uint64_t max)
+{
+	return min + ((hash >> at & 0xffff) * (max - min + 1) >> 16);
+}
+
+/* Octets per ns, 1/2^40: speed * util / 65536 / 8e9 * 2^40. */
+static uint64_t rate(uint64_t speed_bps, uint64_t util)
+{
+	return (speed_bps * util >> 16) * 137438 / 1000;
+}
+
+struct mix { /* shares of all packets, 1/65536 */
+	uint32_t mcast, bcast;
+};
+
+static struct mix mix_of(const struct type_if *i, bool idle, uint64_t lane)
+{
+	if (i->iana_type == IANA_SOFTWARE_LOOPBACK)
+		return (struct mix){0, 0};
+	if (idle) /* neighbours' hellos, mostly */
+		return (struct mix){45000, 3000};
+	return (struct mix){(uint32_t)pick(lane, 8, 130, 3900), (uint32_t)pick(lane, 24, 30, 1000)};
+}
+
+void ifcount_lane(const struct ifcount *c, const struct type_if *i, enum if_direction dir,
+	struct ifcount_lane *ret_lane)
+{
+	*ret_lane = (struct ifcount_lane){0};
+	if (i->oper != IF_UP || i->admin != IF_UP || i->load == IF_LOAD_NONE || i->speed_bps == 0)
+		return;
+	const struct if_profile *p = c->profile;
+	bool echo = i->iana_type == IANA_SOFTWARE_LOOPBACK; /* what goes out comes in */
+	uint64_t port = rnd_u64(c->seed, STREAM_IF, i->index);
+	uint64_t lane = rnd_mix(port + (echo ? IF_IN : dir));
+	bool idle = i->load == IF_LOAD_PROFILE && (port & 0xff) < p->idle;
+	uint64_t util = pick(lane, 40, p->util_min, p->util_max);
+	uint64_t octets_q40 = rate(i->speed_bps, util);
+	if (idle)
+		octets_q40 = MIN(octets_q40, pick(lane, 32, 60, 400) * 1099);
+	if (i->load == IF_LOAD_LIGHT)
+		octets_q40 >>= 7;
+	uint64_t ns = weigh(c->local_ns + warp(lane, c->up_ns), p->day) - c->weighed;
+	uint64_t octets = mul_shift(ns, octets_q40, 40);
+	uint32_t size = (uint32_t)(idle ? pick(port, 8, 70, 180)
+					: pick(port, 8 + 16 * dir, p->packet_min, p->packet_max));
+	uint64_t packets_q32 = UINT32_MAX / size;
+	struct mix mix = mix_of(i, idle, lane);
+	uint64_t mcast_q32 = packets_q32 * mix.mcast >> 16,
+		 bcast_q32 = packets_q32 * mix.bcast >> 16;
+	ret_lane->octets = octets;
+	ret_lane->mcast = mul_shift(octets, mcast_q32, 32);
+	ret_lane->bcast = mul_shift(octets, bcast_q32, 32);
+	ret_lane->ucast = mul_shift(octets, packets_q32 - mcast_q32 - bcast_q32, 32);
+}
+
+uint64_t ifcount_get(const struct ifcount *c, const struct type_if *i, enum if_column col)
+{
+	struct ifcount_lane l;
+	ifcount_lane(c, i, (col - IF_COL_IN_OCTETS) % 2 ? IF_OUT : IF_IN, &l);
+	switch (col) {
+	case IF_COL_IN_OCTETS:
+	case IF_COL_OUT_OCTETS:
+		return l.octets;
+	case IF_COL_IN_UCAST:
+	case IF_COL_OUT_UCAST:
+		return l.ucast;
+	case IF_COL_IN_MCAST:
+	case IF_COL_OUT_MCAST:
+		return l.mcast;
+	case IF_COL_IN_BCAST:
+	case IF_COL_OUT_BCAST:
+		return l.bcast;
+	case IF_COL_IN_NUCAST:
+	case IF_COL_OUT_NUCAST:
+		return l.mcast + l.bcast;
+	default:
+		return 0;
+	}
+}

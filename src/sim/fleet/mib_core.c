@@ -1,0 +1,137 @@
+#include "sim/fleet/mib_parts.h"
+
+static const struct mib_object system_scalars[] = {
+	O_STR(1, MIB_RO, "sysDescr", "DisplayString"),
+	S_OF(2, BER_OID, MIB_RO, "sysObjectID", "OBJECT IDENTIFIER", NULL),
+	S_OF(3, BER_TIMETICKS, MIB_RO, "sysUpTime", "TimeTicks", "centiseconds"),
+	O_STR(4, MIB_RW, "sysContact", "DisplayString"),
+	O_STR(5, MIB_RW, "sysName", "DisplayString"),
+	O_STR(6, MIB_RW, "sysLocation", "DisplayString"),
+	O_INT(7, MIB_RO, "sysServices", "INTEGER (0..127)"),
+	O_TICKS(8, MIB_RO, "sysORLastChange", "TimeStamp"),
+};
+static const struct mib_object sys_or_columns[] = {
+	O_INT(1, MIB_NO, "sysORIndex", "INTEGER"),
+	O_OID(2, MIB_RO, "sysORID"),
+	O_STR(3, MIB_RO, "sysORDescr", "DisplayString"),
+	O_TICKS(4, MIB_RO, "sysORUpTime", "TimeStamp"),
+};
+static const struct mib_object interfaces_scalars[] = {
+	O_INT(1, MIB_RO, "ifNumber", "Integer32"),
+};
+static const struct mib_object if_columns[] = {
+	O_INT(1, MIB_RO, "ifIndex", "InterfaceIndex"),
+	O_STR(2, MIB_RO, "ifDescr", "DisplayString"),
+	O_INT(3, MIB_RO, "ifType", "IANAifType"),
+	O_UNIT(4, MIB_RO, "ifMtu", "Integer32", "octets"),
+	S_OF(5, BER_GAUGE32, MIB_RO, "ifSpeed", "Gauge32", "bits per second"),
+	O_STR(6, MIB_RO, "ifPhysAddress", "PhysAddress"),
+	O_INT(7, MIB_RW, "ifAdminStatus", "INTEGER"),
+	O_INT(8, MIB_RO, "ifOperStatus", "INTEGER"),
+	S_OF(9, BER_TIMETICKS, MIB_RO, "ifLastChange", "TimeTicks", "centiseconds"),
+	S_C32(10, "ifInOctets", "octets"),
+	S_C32(11, "ifInUcastPkts", "packets"),
+	S_C32(12, "ifInNUcastPkts", "packets"),
+	S_C32(13, "ifInDiscards", "packets"),
+	S_C32(14, "ifInErrors", "packets"),
+	S_C32(15, "ifInUnknownProtos", "packets"),
+	S_C32(16, "ifOutOctets", "octets"),
+	S_C32(17, "ifOutUcastPkts", "packets"),
+	S_C32(18, "ifOutNUcastPkts", "packets"),
+	S_C32(19, "ifOutDiscards", "packets"),
+	S_C32(20, "ifOutErrors", "packets"),
+	S_OF(21, BER_GAUGE32, MIB_RO, "ifOutQLen", "Gauge32", "packets"),
+	O_OID(22, MIB_RO, "ifSpecific"),
+};
+static const struct mib_object ip_addr_columns[] = {
+	S_IP(1, MIB_RO, "ipAdEntAddr"),
+	O_INT(2, MIB_RO, "ipAdEntIfIndex", "INTEGER (1..2147483647)"),
+	S_IP(3, MIB_RO, "ipAdEntNetMask"),
+	O_INT(4, MIB_RO, "ipAdEntBcastAddr", "INTEGER (0..1)"),
+	O_UNIT(5, MIB_RO, "ipAdEntReasmMaxSize", "INTEGER (0..65535)", "octets"),
+};
+static const struct mib_object snmp_scalars[] = {
+	O_C32(1, "snmpInPkts", "messages"),
+	O_C32(2, "snmpOutPkts", "messages"),
+	O_C32(3, "snmpInBadVersions", "messages"),
+	O_C32(4, "snmpInBadCommunityNames", "messages"),
+	O_C32(5, "snmpInBadCommunityUses", "messages"),
+	O_C32(6, "snmpInASNParseErrs", "messages"),
+	O_C32(8, "snmpInTooBigs", "messages"),
+	O_C32(9, "snmpInNoSuchNames", "messages"),
+	O_C32(10, "snmpInBadValues", "messages"),
+	O_C32(11, "snmpInReadOnlys", "messages"),
+	O_C32(12, "snmpInGenErrs", "messages"),
+	O_C32(13, "snmpInTotalReqVars", "objects"),
+	O_C32(14, "snmpInTotalSetVars", "objects"),
+	O_C32(15, "snmpInGetRequests", "messages"),
+	O_C32(16, "snmpInGetNexts", "messages"),
+	O_C32(17, "snmpInSetRequests", "messages"),
+	O_C32(18, "snmpInGetResponses", "messages"),
+	O_C32(19, "snmpInTraps", "messages"),
+	O_C32(20, "snmpOutTooBigs", "messages"),
+	O_C32(21, "snmpOutNoSuchNames", "messages"),
+	O_C32(22, "snmpOutBadValues", "messages"),
+	O_C32(24, "snmpOutGenErrs", "messages"),
+	O_C32(25, "snmpOutGetRequests", "messages"),
+	O_C32(26, "snmpOutGetNexts", "messages"),
+	O_C32(27, "snmpOutSetRequests", "messages"),
+	O_C32(28, "snmpOutGetResponses", "messages"),
+	O_C32(29, "snmpOutTraps", "messages"),
+	O_INT(30, MIB_RW, "snmpEnableAuthenTraps", "INTEGER"),
+	O_C32(31, "snmpSilentDrops", "messages"),
+	O_C32(32, "snmpProxyDrops", "messages"),
+};
+static const struct mib_object hr_system_scalars[] = {
+	O_TICKS(1, MIB_RO, "hrSystemUptime", "TimeTicks"),
+	O_STR(2, MIB_RW, "hrSystemDate", "DateAndTime"),
+	O_INT(3, MIB_RW, "hrSystemInitialLoadDevice", "Integer32"),
+	O_STR(4, MIB_RW, "hrSystemInitialLoadParameters", "InternationalDisplayString"),
+	O_G32(5, MIB_RO, "hrSystemNumUsers", "Gauge32", "sessions"),
+	O_G32(6, MIB_RO, "hrSystemProcesses", "Gauge32", "processes"),
+	O_INT(7, MIB_RO, "hrSystemMaxProcesses", "Integer32"),
+};
+static const struct mib_object ifmib_scalars[] = {
+	O_TICKS(5, MIB_RO, "ifTableLastChange", "TimeTicks"),
+	O_TICKS(6, MIB_RO, "ifStackLastChange", "TimeTicks"),
+};
+static const struct mib_object ifx_columns[] = {
+	O_STR(1, MIB_RO, "ifName", "DisplayString"),
+	S_C32(2, "ifInMulticastPkts", "packets"),
+	S_C32(3, "ifInBroadcastPkts", "packets"),
+	S_C32(4, "ifOutMulticastPkts", "packets"),
+	S_C32(5, "ifOutBroadcastPkts", "packets"),
+	S_C64(6, "ifHCInOctets", "octets"),
+	S_C64(7, "ifHCInUcastPkts", "packets"),
+	S_C64(8, "ifHCInMulticastPkts", "packets"),
+	S_C64(9, "ifHCInBroadcastPkts", "packets"),
+	S_C64(10, "ifHCOutOctets", "octets"),
+	S_C64(11, "ifHCOutUcastPkts", "packets"),
+	S_C64(12, "ifHCOutMulticastPkts", "packets"),
+	S_C64(13, "ifHCOutBroadcastPkts", "packets"),
+	O_INT(14, MIB_RW, "ifLinkUpDownTrapEnable", "INTEGER"),
+	S_OF(15, BER_GAUGE32, MIB_RO, "ifHighSpeed", "Gauge32", "megabits per second"),
+	O_INT(16, MIB_RW, "ifPromiscuousMode", "TruthValue"),
+	O_INT(17, MIB_RO, "ifConnectorPresent", "TruthValue"),
+	S_OF(18, BER_OCTET_STRING, MIB_RW, "ifAlias", "DisplayString (SIZE(0..64))", NULL),
+	S_OF(19, BER_TIMETICKS, MIB_RO, "ifCounterDiscontinuityTime", "TimeStamp", "centiseconds"),
+};
+static const struct mib_object if_stack_columns[] = {
+	O_INT(1, MIB_NO, "ifStackHigherLayer", "InterfaceIndexOrZero"),
+	O_INT(2, MIB_NO, "ifStackLowerLayer", "InterfaceIndexOrZero"),
+	O_INT(3, MIB_RC, "ifStackStatus", "RowStatus"),
+};
+
+static const struct mib_group groups[] = {
+	MIB_GROUP("1.3.6.1.2.1.1", "SNMPv2-MIB", false, system_scalars),
+	MIB_GROUP("1.3.6.1.2.1.1.9.1", "SNMPv2-MIB", true, sys_or_columns),
+	MIB_GROUP("1.3.6.1.2.1.2", "IF-MIB", false, interfaces_scalars),
+	MIB_GROUP("1.3.6.1.2.1.2.2.1", "IF-MIB", true, if_columns),
+	MIB_GROUP("1.3.6.1.2.1.4.20.1", "IP-MIB", true, ip_addr_columns),
+	MIB_GROUP("1.3.6.1.2.1.11", "SNMPv2-MIB", false, snmp_scalars),
+	MIB_GROUP("1.3.6.1.2.1.25.1", "HOST-RESOURCES-MIB", false, hr_system_scalars),
+	MIB_GROUP("1.3.6.1.2.1.31.1", "IF-MIB", false, ifmib_scalars),
+	MIB_GROUP("1.3.6.1.2.1.31.1.1.1", "IF-MIB", true, ifx_columns),
+	MIB_GROUP("1.3.6.1.2.1.31.1.2.1", "IF-MIB", true, if_stack_columns),
+};
+const struct mib_part mib_core = {groups, ARRAY_SIZE(groups)};
