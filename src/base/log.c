@@ -112,7 +112,7 @@ static void put_foreign(struct line *l, const char *s, size_t end)
 	}
 }
 
-/* Days since 1970-01-01 to a date of the Gregorian calendar. gmtime_r would take libc's lock. */
+/* Date and time in UTC. gmtime_r would take a lock of libc. */
 static void put_time(struct line *l, uint64_t wall_ns)
 {
 	uint64_t ms = wall_ns / NS_PER_MS, second = ms / 1000 % 86400;

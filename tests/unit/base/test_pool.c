@@ -50,6 +50,23 @@ START_TEST(given_objects_are_taken_again)
 }
 END_TEST
 
+START_TEST(chunks_grow_to_two_mebibytes)
+{
+	static const uint64_t kib[] = {64, 192, 448, 960, 1984, 4032, 6080, 8128};
+	AUTO(pool) struct pool *p = NULL;
+	unsigned chunks = 0;
+	uint64_t before = 0;
+	ck_assert_int_eq(pool_new(&mem_libc, "test", 1024, 1, &p), 0);
+	while (chunks < ARRAY_SIZE(kib)) {
+		ck_assert_ptr_nonnull(pool_take(p));
+		if (pool_mapped_bytes(p) == before)
+			continue;
+		before = pool_mapped_bytes(p);
+		ck_assert_uint_eq(before, kib[chunks++] << 10);
+	}
+}
+END_TEST
+
 static int make_pool(struct fake *f, void *arg UNUSED)
 {
 	AUTO(pool) struct pool *p = NULL;
@@ -64,4 +81,5 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
-UNIT_MAIN(objects_are_apart_and_aligned, given_objects_are_taken_again, each_allocation_may_fail)
+UNIT_MAIN(objects_are_apart_and_aligned, given_objects_are_taken_again,
+	chunks_grow_to_two_mebibytes, each_allocation_may_fail)

@@ -161,6 +161,18 @@ START_TEST(following_next_reaches_every_timer)
 }
 END_TEST
 
+START_TEST(next_is_exact_for_near_timers)
+{
+	AUTO(wheel) struct wheel *w = NULL;
+	ck_assert_int_eq(wheel_new(&mem_libc, 1, 0, &w), 0);
+	unsigned fires = 0;
+	struct wheel_timer t = {.fire = count_fire, .arg = &fires};
+	wheel_run(w, 1ull << 40); /* nothing was armed: the wheel is there all the same */
+	wheel_arm(w, &t, (1ull << 40) + 63);
+	ck_assert_uint_eq(wheel_next_ns(w), (1ull << 40) + 63);
+}
+END_TEST
+
 struct again {
 	struct wheel *w;
 	struct wheel_timer timer;
@@ -203,6 +215,7 @@ START_TEST(farthest_times_hold)
 	struct wheel_timer far = {.fire = count_fire, .arg = &fires}, farther = far;
 	wheel_arm(w, &far, UINT64_MAX - 1);
 	wheel_arm(w, &farther, UINT64_MAX);
+	ck_assert_uint_le(wheel_next_ns(w), UINT64_MAX - 1);
 	wheel_run(w, UINT64_MAX - 2);
 	ck_assert_uint_eq(fires, 0);
 	wheel_run(w, UINT64_MAX - 1);
@@ -227,4 +240,4 @@ START_TEST(each_allocation_may_fail)
 END_TEST
 
 UNIT_MAIN(fires_as_a_naive_model, following_next_reaches_every_timer, past_fires_once_a_run,
-	farthest_times_hold, each_allocation_may_fail)
+	farthest_times_hold, next_is_exact_for_near_timers, each_allocation_may_fail)
