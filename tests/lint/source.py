@@ -1,5 +1,6 @@
 """The tree as the lint tests see it."""
 
+import os
 import pathlib
 import subprocess
 
@@ -18,3 +19,7 @@ def tracked(*suffixes):
 
 def text(path):
     return (ROOT / path).read_text(encoding="utf-8")
+
+# The program under test; its build folder has everything else that was built.
+NL6 = pathlib.Path(os.environ["TEST_NL6"])
+BUILD = NL6.parent

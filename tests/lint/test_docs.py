@@ -1,0 +1,91 @@
+"""Documents that are made from the program's tables: the committed ones are fresh, the others pass
+their own tools."""
+
+import subprocess
+
+import pytest
+from source import BUILD, NL6, ROOT, text
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, **options)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def made(name):
+    return run(BUILD / "nl6-docs", name)
+
+
+def committed():
+    done = subprocess.run([BUILD / "nl6-docs"], capture_output=True, text=True)
+    words = done.stderr.split()
+    return [w for w, mark in zip(words, words[1:]) if mark == "(committed)"]
+
+
+def test_committed_documents_are_fresh():
+    names = committed()
+    assert "flags.md" in names
+    stale = [n for n in names if text(f"docs/{n}") != made(n)]
+    assert stale == [], "run: ninja -C build docs"
+
+
+def test_writing_is_the_same_as_printing(tmp_path):
+    run(BUILD / "nl6-docs", "-w", tmp_path)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {n: made(n) for n in committed()}
+
+
+@pytest.fixture
+def man(tmp_path):
+    page = tmp_path / "nl6.1"
+    page.write_text(made("nl6.1"))
+    return page
+
+
+def test_man_page_passes_groff_and_mandoc(man):
+    assert run("mandoc", "-T", "lint", "-W", "error", man) == ""
+    done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", man], capture_output=True,
+                          text=True, env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "-auto-count" in done.stdout
+
+
+def flags_of_help():
+    return {line.split()[0] for line in run(NL6, "-help").splitlines() if line.startswith("  -")}
+
+
+def test_help_man_completion_and_docs_name_the_same_flags(man):
+    import re
+    flags = flags_of_help()
+    assert "-log-level" in flags
+    unescaped = man.read_text().replace("\\-", "-")
+    seen = {
+        "man": set(re.findall(r"^\\fB(-[a-z0-9-]+)", unescaped, re.M)),
+        "bash": set(re.findall(r'-W "((?: -[a-z0-9-]+)+)"', made("nl6.bash"))[-1].split()),
+        "zsh": set(re.findall(r"^\t'\*?(-[a-z0-9-]+)\[", made("_nl6"), re.M)),
+        "fish": {f"-{n}" for n in re.findall(r" -o ([a-z0-9-]+)", made("nl6.fish"))},
+        "docs": set(re.findall(r"^\| `(-[a-z0-9-]+)", text("docs/flags.md"), re.M)),
+    }
+    assert seen == {k: flags for k in seen}
+
+
+def test_completions_are_valid_in_their_shells(tmp_path):
+    for name, shell in (("nl6.bash", "bash"), ("_nl6", "zsh"), ("nl6.fish", "fish")):
+        path = tmp_path / name
+        path.write_text(made(name))
+        run(shell, "-n", path)
+    run("shellcheck", "-s", "bash", tmp_path / "nl6.bash")
+
+
+def complete_in_bash(path, words):
+    script = (f"source {path}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
+              "_nl6; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return run("bash", "-c", script).split()
+
+
+def test_bash_completes_flags_and_choices(tmp_path):
+    path = tmp_path / "nl6.bash"
+    path.write_text(made("nl6.bash"))
+    assert complete_in_bash(path, ["nl6", "-log-l"]) == ["-log-level"]
+    assert complete_in_bash(path, ["nl6", "-log-level", "wa"]) == ["warn"]
+    assert complete_in_bash(path, ["nl6", "-namespace", "''"]) == []
