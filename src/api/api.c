@@ -1,6 +1,9 @@
 #include "api/api.h"
+#include "api/files.h"
 #include "api/guard.h"
 #include "api/http.h"
+#include "api/openapi.h"
+#include "api/sysinfo.h"
 #include <errno.h>
 
 struct api {
@@ -10,6 +13,11 @@ struct api {
 	struct router *router;
 	struct guard *guard;
 	struct http *http;
+	struct files *files;
+	struct text openapi;
+	/* The API's thread only: */
+	struct sysinfo_cpu cpu;
+	unsigned told;
 };
 
 const struct flag api_flags[] = {
@@ -45,9 +53,16 @@ int api_new(const struct api_env *env, const struct api_conf *conf, struct api *
 	a->env = *env;
 	a->conf = *conf;
 	a->started_ns = clk_ns(env->clk);
+	a->openapi = (struct text)TEXT(env->mem);
+	sysinfo_read_cpu(&a->cpu);
 	int r = router_new(env->mem, env->routes, &a->router);
+	if (r == 0)
+		r = openapi_write(a->router, env->version, &a->openapi);
 	if (r < 0)
 		return fault_set(reterr_fault, r, "", NULL, "cannot make the API's routes");
+	r = files_new(env->mem, env->web_dir, &a->files, reterr_fault);
+	if (r < 0)
+		return r;
 	struct guard_conf guard_conf = {
 		conf->token, conf->allowed_hosts.items, conf->allowed_hosts.n};
 	r = guard_new(env->mem, &guard_conf, &a->guard, reterr_fault);
@@ -70,6 +85,8 @@ struct api *api_free(struct api *a)
 	a->http = http_free(a->http);
 	a->guard = guard_free(a->guard);
 	a->router = router_free(a->router);
+	a->files = files_free(a->files);
+	text_done(&a->openapi);
 	return mem_free(a->env.mem, a);
 }
 
@@ -101,4 +118,32 @@ const struct router *api_router(const struct api *a)
 uint64_t api_started_ns(const struct api *a)
 {
 	return a->started_ns;
+}
+
+const struct text *api_openapi(const struct api *a)
+{
+	return &a->openapi;
+}
+
+const struct files *api_files(const struct api *a)
+{
+	return a->files;
+}
+
+double api_cpu_percent(struct api *a)
+{
+	struct sysinfo_cpu now;
+	sysinfo_read_cpu(&now);
+	double percent = sysinfo_cpu_percent(&a->cpu, &now);
+	/* Two questions within a tick: the time between them has no share yet. */
+	if (now.all != a->cpu.all)
+		a->cpu = now;
+	return percent;
+}
+
+bool api_first(struct api *a, unsigned bit)
+{
+	bool first = !(a->told & bit);
+	a->told |= bit;
+	return first;
 }

@@ -2,6 +2,7 @@
  * tables.c; every route's table is declared here. */
 #pragma once
 #include "api/router.h"
+#include "api/schema.h"
 #include "base/addr.h"
 #include "base/attr.h"
 #include "base/clk.h"
@@ -13,6 +14,7 @@
 #include "sim/fleet/fleet.h"
 #include "sim/fleet/type.h"
 
+struct files;
 struct lab;
 struct api;
 struct api_env { /* borrowed */
@@ -25,7 +27,7 @@ struct api_env { /* borrowed */
 	struct lab *lab;
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const char *version;		   /* "v1.2.3" */
-	const char *web_dir;		   /* of the console's files */
+	const char *web_dir;		   /* of the console's files; NULL: none */
 };
 struct api_conf {
 	struct addr listen;
@@ -51,5 +53,14 @@ uint16_t api_port(const struct api *a);
 const struct api_env *api_env(const struct api *a);
 const struct router *api_router(const struct api *a);
 uint64_t api_started_ns(const struct api *a); /* monotonic */
+const struct text *api_openapi(const struct api *a);
+const struct files *api_files(const struct api *a);
+/* Of all CPUs of the host, since the call before (the first: since the start). */
+double api_cpu_percent(struct api *a);
+/* true at the first call with this bit; for what is logged once. */
+bool api_first(struct api *a, unsigned bit);
 
-extern const struct route health_routes[], version_routes[];
+extern const struct route batches_routes[], console_routes[], devices_routes[], health_routes[],
+	metrics_routes[], openapi_routes[], resources_routes[], sd_routes[], status_routes[],
+	system_stats_routes[], version_routes[];
+extern const struct schema batch_schemas[], device_schemas[], resource_schemas[], status_schemas[];

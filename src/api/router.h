@@ -18,21 +18,22 @@ struct route_query {
 struct route_answer {
 	unsigned status;
 	const char *help;
-	const char *schema; /* see openapi.h; NULL: no body */
+	const char *schema; /* see schema.h; NULL: no body */
 	const char *type;   /* NULL: application/json */
 };
 /* Entries end with {0}. */
 struct route {
 	enum method method; /* HEAD follows from GET, OPTIONS from all */
 	const char *path; /* "/api/v1/devices/{id}"; "{name*}" as the last segment takes the rest */
-	int (*handle)(struct request *rq); /* 0, -errno, or -EINPROGRESS */
-	uint32_t body_max_bytes;	   /* 0: takes no body */
-	const char *summary;		   /* one sentence without a full stop */
-	const struct route_answer *answers;
-	const struct route_query *query; /* NULL: none */
-	const struct body_key *body;	 /* of the JSON object it takes; NULL: no body */
-	bool any_query;			 /* ignores the query (cache busters of files) */
+	int (*handle)(struct request *rq);  /* 0, -errno, or -EINPROGRESS */
+	uint32_t body_max_bytes;	    /* 0: takes no body */
+	const char *summary;		    /* one sentence without a full stop */
+	const struct route_answer *answers; /* NULL: not part of OpenAPI */
+	const struct route_query *query;    /* NULL: none */
+	const struct body_key *body;	    /* of the JSON object it takes; NULL: no body */
+	bool any_query;			    /* ignores the query (cache busters of files) */
 	bool body_optional;
+	bool may_be_async; /* heeds Prefer: respond-async */
 };
 
 struct router;

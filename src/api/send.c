@@ -101,8 +101,7 @@ int send_reply(struct request *rq, struct MHD_Connection *connection, struct wat
 	/* libmicrohttpd 0.9.75 ends the chunked answer to HEAD with a last chunk, which is no part
 	 * of it; without chunks and keep-alive it sends none. */
 	if (streams && rq->method == HEAD)
-		(void)MHD_set_response_options(
-			response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+		(void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	watch_enter(watch, watched, WATCH_SEND, NULL);
 	watch_sending(watch, watched, bytes);
 	enum MHD_Result queued = MHD_queue_response(connection, rp->status, response);
