@@ -43,6 +43,7 @@ struct device {
 	uint64_t boot_ns;		 /* fleet time of its boot */
 	struct device *chain;		 /* the fleet's own, for rows that no reader sees */
 	uint32_t batch;			 /* who made it: fleet_add.batch */
+	uint32_t site;			 /* of (fleet seed, address / 16): neighbours share one */
 	CACHE_ALIGNED uint32_t snmp[16]; /* enum device_snmp */
 };
 static inline void device_count(const struct device *d, enum device_snmp what, uint32_t n)

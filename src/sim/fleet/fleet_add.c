@@ -11,6 +11,7 @@ struct slice {
 	const struct fleet_add *add;
 	struct addr start; /* of device `first` */
 	uint32_t first, n;
+	uint64_t now_ns;
 	struct fleet_setting **settings; /* one a type */
 	struct fleet_change *changes;
 	uint32_t n_changes, changes_room;
@@ -114,18 +115,25 @@ static void give_rows(struct slice *s)
 	}
 }
 
-static uint64_t device_seed(const struct fleet *f, const struct addr *a)
+static struct device device_made(
+	const struct slice *s, const struct addr *a, const struct device_conf *conf)
 {
-	uint64_t hi, lo;
+	uint64_t hi, lo, seed = s->f->seed;
 	memcpy(&hi, a->b, 8);
 	memcpy(&lo, a->b + 8, 8);
-	return rnd_u64(f->seed, __builtin_bswap64(hi), __builtin_bswap64(lo));
+	hi = __builtin_bswap64(hi);
+	lo = __builtin_bswap64(lo);
+	return (struct device){.addr = *a,
+		.conf = conf,
+		.seed = rnd_u64(seed, hi, lo),
+		.boot_ns = s->now_ns,
+		.batch = s->add->batch,
+		.site = (uint32_t)rnd_u64(~seed, hi, lo >> 4)};
 }
 
 /* Puts a row wherever the survey found none. */
 static void place_rows(struct slice *s)
 {
-	uint64_t now_ns = fleet_now_ns(s->f);
 	struct addr a = s->start;
 	struct fleet_change *c = s->changes;
 	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->netmask_len)) {
@@ -137,11 +145,7 @@ static void place_rows(struct slice *s)
 		s->rows = d->chain;
 		struct fleet_setting *setting = setting_for(s, i);
 		setting->devices++;
-		*d = (struct device){.addr = a,
-			.conf = &setting->conf,
-			.seed = device_seed(s->f, &a),
-			.boot_ns = now_ns,
-			.batch = s->add->batch};
+		*d = device_made(s, &a, &setting->conf);
 		fleet_page_put(c->page, a.b[15], d);
 	}
 }
@@ -181,6 +185,7 @@ int fleet_add_slice(struct fleet *f, const struct fleet_add *add, uint32_t first
 	if (r < 0)
 		return r;
 	LOCK_SCOPE(&f->lock);
+	s.now_ns = fleet_now_ns(f);
 	r = add_locked(&s);
 	fleet_settings_trim(f);
 	if (r == 0) {
