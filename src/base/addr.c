@@ -66,6 +66,14 @@ const char *addr_text(const struct addr *a, char buf[static ADDR_TEXT_BYTES])
 	return s ? s : "?";
 }
 
+struct addr prefix_last(const struct prefix *p)
+{
+	struct addr a = p->addr;
+	for (unsigned bit = p->len; bit < 128; bit++)
+		a.b[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	return a;
+}
+
 bool prefix_has(const struct prefix *p, const struct addr *a)
 {
 	unsigned bytes = p->len / 8, bits = p->len % 8;

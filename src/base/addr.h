@@ -44,6 +44,8 @@ const char *addr_text(const struct addr *a, char buf[static ADDR_TEXT_BYTES]);
 /* "10.0.0.0/8", "2001:db8::/64", or a bare address for a host; host bits must be 0. -EINVAL. */
 MUST_CHECK int prefix_parse(const char *s, struct prefix *ret_prefix);
 const char *prefix_text(const struct prefix *p, char buf[static PREFIX_TEXT_BYTES]);
+/* The highest address of the prefix. */
+struct addr prefix_last(const struct prefix *p);
 bool prefix_has(const struct prefix *p, const struct addr *a);
 bool prefix_overlaps(const struct prefix *p, const struct prefix *q);
 /* Is it in 127/8 or ::1? */

@@ -58,4 +58,21 @@ START_TEST(prefixes)
 }
 END_TEST
 
-UNIT_MAIN(text_round_trip, order_and_distance, prefixes)
+START_TEST(a_prefix_ends)
+{
+	static const char *const ends[][2] = {{"10.42.0.0/16", "10.42.255.255"},
+		{"10.0.0.0/30", "10.0.0.3"}, {"10.0.0.7/32", "10.0.0.7"},
+		{"0.0.0.0/0", "255.255.255.255"},
+		{"2001:db8::/33", "2001:db8:7fff:ffff:ffff:ffff:ffff:ffff"},
+		{"::/0", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}};
+	char buf[ADDR_TEXT_BYTES];
+	for (unsigned i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct prefix p;
+		ck_assert_int_eq(prefix_parse(ends[i][0], &p), 0);
+		struct addr last = prefix_last(&p);
+		ck_assert_str_eq(addr_text(&last, buf), ends[i][1]);
+	}
+}
+END_TEST
+
+UNIT_MAIN(a_prefix_ends, text_round_trip, order_and_distance, prefixes)
