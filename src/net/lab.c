@@ -2,10 +2,11 @@
 #include "base/queue.h"
 #include "base/thread.h"
 #include "net/caps.h"
+#include "net/lab_check.h"
+#include "net/lab_net.h"
 #include "net/lab_sock.h"
 #include <assert.h>
 #include <errno.h>
-#include <linux/capability.h>
 
 #define INBOX_ROOM 64
 
@@ -13,16 +14,19 @@ struct lab {
 	struct lab_env env;
 	struct lab_conf conf;
 	char *ns_name, *run_dir; /* conf's */
+	struct lab_net *net;	 /* the thread's */
 	struct queue *inbox;
 	struct thread *thread;
-	struct lock lock; /* of requests' done and of wide */
+	struct lock lock; /* of requests' done */
 	struct cond answered;
-	bool wide; /* a 127/8 socket could not be bound to lo */
+	bool wide; /* the thread's: a loopback socket could not be bound to lo */
 };
 /* A call, on the caller's stack: the lab thread runs it while the caller waits. */
 struct request {
 	int (*run)(struct lab *l, struct request *q);
 	const struct addr *first, *last;
+	const char *what; /* of an address to protect */
+	struct text *status;
 	int fd; /* of a socket to bind, or one made */
 	uint16_t port;
 	bool join;
@@ -31,7 +35,7 @@ struct request {
 	bool done;
 };
 
-LABEL_SUBSYSTEM(label_lab, "lab");
+static LABEL_SUBSYSTEM(label_lab, "lab");
 
 const struct flag lab_flags[] = {
 	FLAG_STR(struct lab_conf, ns_name, "namespace", "nl6sim",
@@ -48,6 +52,10 @@ const struct flag lab_flags[] = {
 int lab_conf_check(const void *lab_conf, struct fault *reterr_fault)
 {
 	const struct lab_conf *conf = lab_conf;
+	if (!conf->ns_name || !lab_names_is_valid(conf->ns_name))
+		return fault_set(reterr_fault, -EINVAL, "-namespace",
+			"1 to 60 of A-Z a-z 0-9 . _ -, the first none of . -",
+			"that is no name for a namespace");
 	if (!addr_is_v4(&conf->veth_net.addr) || conf->veth_net.len < 96 + 8 ||
 		conf->veth_net.len > 96 + 30)
 		return fault_set(reterr_fault, -EINVAL, "-veth-net", "an IPv4 prefix of /8 to /30",
@@ -69,12 +77,18 @@ int lab_new(const struct lab_env *env, const struct lab_conf *conf, struct lab *
 	l->conf.ns_name = l->ns_name = mem_strdup(env->mem, conf->ns_name);
 	if (conf->run_dir)
 		l->conf.run_dir = l->run_dir = mem_strdup(env->mem, conf->run_dir);
-	if (!l->ns_name || (conf->run_dir && !l->run_dir)) {
-		(void)lab_free(l);
-		return -ENOMEM;
+	if (!l->ns_name || (conf->run_dir && !l->run_dir))
+		r = -ENOMEM;
+	if (r == 0) {
+		const struct lab_net_conf net = {
+			l->ns_name, l->run_dir, conf->veth_net, conf->no_namespace};
+		r = lab_net_new(env->mem, &net, &l->net);
 	}
-	*ret_lab = l;
-	return 0;
+	if (r < 0)
+		l = lab_free(l);
+	else
+		*ret_lab = l;
+	return r;
 }
 
 struct lab *lab_free(struct lab *l)
@@ -82,6 +96,7 @@ struct lab *lab_free(struct lab *l)
 	if (!l)
 		return NULL;
 	assert(!l->thread);
+	(void)lab_net_free(l->net);
 	cond_done(&l->answered);
 	lock_done(&l->lock);
 	(void)mem_free(l->env.mem, l->ns_name);
@@ -101,6 +116,7 @@ static void run(void *arg)
 		q->done = true;
 		cond_wake_all(&l->answered);
 	}
+	lab_net_leave(l->net);
 }
 
 /* Has the lab thread run q, and waits. */
@@ -118,12 +134,9 @@ static int ask(struct lab *l, struct request *q)
 	return q->r;
 }
 
-static int enter(struct lab *l UNUSED, struct request *q)
+static int enter(struct lab *l, struct request *q)
 {
-	int r = caps_keep(CAPS_BIT(CAP_NET_ADMIN) | CAPS_BIT(CAP_NET_BIND_SERVICE));
-	if (r < 0)
-		return fault_set(q->fault, r, "", "", "cannot give up capabilities");
-	return 0;
+	return lab_net_enter(l->net, q->fault);
 }
 
 int lab_start(struct lab *l, struct fault *reterr_fault)
@@ -164,25 +177,55 @@ enum lab_place lab_place(const struct lab *l, const struct addr *a)
 	return !l->conf.no_namespace && addr_is_loopback(a) ? LAB_PLACE_LO : LAB_PLACE_NET;
 }
 
-static int add(struct lab *l UNUSED, struct request *q)
+static int add(struct lab *l, struct request *q)
 {
-	return fault_set(q->fault, -EOPNOTSUPP, "", "127.0.0.0/8", "not in this build");
+	return lab_net_add(l->net, q->first, q->last, q->fault);
 }
 
 int lab_add(struct lab *l, const struct addr *first, const struct addr *last,
 	struct fault *reterr_fault)
 {
-	if (addr_cmp(first, last) > 0 || addr_is_v4(first) != addr_is_v4(last))
-		return fault_set(reterr_fault, -EINVAL, "", "", "the range has no end");
-	if (addr_is_loopback(first) && addr_is_loopback(last))
-		return 0;
+	int r = lab_check_range(first, last, reterr_fault);
+	if (r < 0 || addr_is_loopback(first))
+		return r;
 	struct request q = {.run = add, .first = first, .last = last, .fault = reterr_fault};
 	return ask(l, &q);
 }
 
-void lab_del(struct lab *l UNUSED, const struct addr *first, const struct addr *last)
+static int del(struct lab *l, struct request *q)
 {
-	assert(addr_is_loopback(first) && addr_is_loopback(last));
+	lab_net_del(l->net, q->first, q->last);
+	return 0;
+}
+
+void lab_del(struct lab *l, const struct addr *first, const struct addr *last)
+{
+	struct request q = {.run = del, .first = first, .last = last};
+	if (!addr_is_loopback(first))
+		(void)!ask(l, &q);
+}
+
+static int protect(struct lab *l, struct request *q)
+{
+	return lab_net_protect(l->net, q->first, q->what, q->fault);
+}
+
+int lab_protect(struct lab *l, const struct addr *a, const char *what, struct fault *reterr_fault)
+{
+	struct request q = {.run = protect, .first = a, .what = what, .fault = reterr_fault};
+	return ask(l, &q);
+}
+
+static int unprotect(struct lab *l, struct request *q)
+{
+	lab_net_unprotect(l->net, q->first);
+	return 0;
+}
+
+void lab_unprotect(struct lab *l, const struct addr *a)
+{
+	struct request q = {.run = unprotect, .first = a};
+	(void)!ask(l, &q);
 }
 
 static int bind_lo(struct lab *l, struct request *q)
@@ -190,11 +233,9 @@ static int bind_lo(struct lab *l, struct request *q)
 	bool wide = false;
 	int r = lab_sock_bind(
 		q->fd, !addr_is_v4(q->first), q->port, true, q->join, &wide, q->fault);
-	if (r < 0)
-		return r;
-	LOCK_SCOPE(&l->lock);
-	l->wide |= wide;
-	return 0;
+	if (r == 0)
+		l->wide |= wide;
+	return r;
 }
 
 static int make_and_bind(struct lab *l UNUSED, struct request *q)
@@ -236,9 +277,15 @@ int lab_udp_socket(struct lab *l, const struct addr *a, uint16_t port, bool join
 	return 0;
 }
 
+static int status(struct lab *l, struct request *q)
+{
+	lab_net_status(l->net, q->status);
+	text_kv_str(q->status, "loopback_sockets", l->wide ? "every device" : "device lo");
+	return 0;
+}
+
 void lab_status(struct lab *l, struct text *t)
 {
-	LOCK_SCOPE(&l->lock);
-	text_kv_str(t, "mode", "loopback");
-	text_kv_str(t, "loopback_sockets", l->wide ? "every device" : "device lo");
+	struct request q = {.run = status, .status = t};
+	(void)!ask(l, &q);
 }

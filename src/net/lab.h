@@ -49,6 +49,13 @@ MUST_CHECK int lab_add(struct lab *l, const struct addr *first, const struct add
 	struct fault *reterr_fault);
 void lab_del(struct lab *l, const struct addr *first, const struct addr *last);
 
+/* An address that must stay reachable, such as a collector's, is no device's: ranges that cover it
+ * are refused, and so is it while a device has it (-EEXIST). what names it ("the trap collector").
+ * Each pairs with a lab_unprotect. -ENOMEM. */
+MUST_CHECK int lab_protect(
+	struct lab *l, const struct addr *a, const char *what, struct fault *reterr_fault);
+void lab_unprotect(struct lab *l, const struct addr *a);
+
 /* Where the sockets for an address live. Per place, family and port the fleet has one set. */
 enum lab_place {
 	LAB_PLACE_LO, /* the host's loopback device: 127/8 and ::1 */
@@ -62,5 +69,5 @@ enum lab_place lab_place(const struct lab *l, const struct addr *a);
  * kernel picks. -EADDRINUSE, -EACCES, ... with a fault that names the port. */
 MUST_CHECK int lab_udp_socket(struct lab *l, const struct addr *a, uint16_t port, bool join,
 	int *ret_fd, struct fault *reterr_fault);
-/* Status as JSON members of an open object. */
+/* Status as JSON members of an open object. Between start and stop. */
 void lab_status(struct lab *l, struct text *t);

@@ -94,9 +94,8 @@ static void shift(struct ranges *s, const struct addr *first, const struct addr 
 	join(s, i);
 }
 
-int ranges_add(struct ranges *s, const struct addr *first, const struct addr *last)
+int ranges_reserve(struct ranges *s)
 {
-	assert(addr_cmp(first, last) <= 0);
 	/* n ranges have at most 2n steps; two more while one is deleted. */
 	size_t want = 2 * (size_t)s->count + 4;
 	if (want > s->room) {
@@ -107,9 +106,14 @@ int ranges_add(struct ranges *s, const struct addr *first, const struct addr *la
 		s->steps = steps;
 		s->room = room;
 	}
+	return 0;
+}
+
+void ranges_add(struct ranges *s, const struct addr *first, const struct addr *last)
+{
+	assert(addr_cmp(first, last) <= 0);
 	s->count++;
 	shift(s, first, last, 1);
-	return 0;
 }
 
 void ranges_del(struct ranges *s, const struct addr *first, const struct addr *last)

@@ -8,9 +8,11 @@ struct ranges;
 MUST_CHECK int ranges_new(const struct mem *mem, struct ranges **ret_ranges);
 struct ranges *ranges_free(struct ranges *s);
 CLEANUP(ranges);
-/* Neither first nor last may be the lowest or highest of all 2^128; both are of one family. After
- * ranges_add reserved the room ranges_del of the same range cannot fail. -ENOMEM. */
-MUST_CHECK int ranges_add(struct ranges *s, const struct addr *first, const struct addr *last);
+/* Makes room for the next ranges_add. -ENOMEM. */
+MUST_CHECK int ranges_reserve(struct ranges *s);
+/* Neither first nor last may be the lowest or highest of all 2^128; both are of one family. Takes
+ * no memory, nor does ranges_del. */
+void ranges_add(struct ranges *s, const struct addr *first, const struct addr *last);
 void ranges_del(struct ranges *s, const struct addr *first, const struct addr *last);
 /* Is the range covered by those added? */
 bool ranges_have(const struct ranges *s, const struct addr *first, const struct addr *last);

@@ -50,17 +50,9 @@ START_TEST(worst_cases_are_two_of_each_length)
 }
 END_TEST
 
-static struct addr last_of(const struct prefix *p)
-{
-	struct addr a = p->addr;
-	for (unsigned bit = p->len; bit < 128; bit++)
-		a.b[bit / 8] |= (uint8_t)(0x80 >> (bit % 8));
-	return a;
-}
-
 static bool siblings(const struct prefix *p, const struct prefix *q)
 {
-	struct addr end = last_of(p), next = addr_add(&end, 1);
+	struct addr end = prefix_last(p), next = addr_add(&end, 1);
 	unsigned bit = p->len - 1u;
 	return p->len == q->len && p->len > 0 && addr_eq(&next, &q->addr) &&
 	       !(p->addr.b[bit / 8] & (0x80 >> (bit % 8)));
@@ -79,7 +71,7 @@ static void check_properties(const struct addr *first, const struct addr *last)
 		ck_assert(prefix_has(&p, &p.addr));
 		if (n > 0)
 			ck_assert(!siblings(&old, &p));
-		end = last_of(&p);
+		end = prefix_last(&p);
 		want = addr_add(&end, 1);
 		old = p;
 		n++;

@@ -11,7 +11,10 @@ static struct addr at(uint32_t i)
 static int add(struct ranges *s, uint32_t first, uint32_t last)
 {
 	struct addr f = at(first), l = at(last);
-	return ranges_add(s, &f, &l);
+	int r = ranges_reserve(s);
+	if (r == 0)
+		ranges_add(s, &f, &l);
+	return r;
 }
 
 static void del(struct ranges *s, uint32_t first, uint32_t last)
@@ -148,7 +151,8 @@ START_TEST(families_do_not_touch)
 	struct addr a, b, first, last;
 	ck_assert_int_eq(addr_parse("2001:db8::10", &a), 0);
 	ck_assert_int_eq(addr_parse("2001:db8::ffff:ffff", &b), 0);
-	ck_assert_int_eq(ranges_add(s, &a, &b), 0);
+	ck_assert_int_eq(ranges_reserve(s), 0);
+	ranges_add(s, &a, &b);
 	ck_assert_int_eq(add(s, 0, 1), 0);
 	struct addr zero = {{0}};
 	ck_assert(ranges_next(s, &zero, &first, &last));
