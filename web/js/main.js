@@ -4,7 +4,6 @@ import {deviceView} from "./device.js";
 import {h, setText} from "./dom.js";
 import {fleetView} from "./fleet.js";
 import {icon} from "./icons.js";
-import {onBack} from "./link.js";
 import {where} from "./router.js";
 import {say} from "./say.js";
 import {themeButton} from "./theme.js";
@@ -52,9 +51,6 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 /* Fires for links, for typed hashes and for Back alike. */
 window.addEventListener("popstate", () => show());
 show(true);
-const showVersion = () =>
-	getJson("/api/v1/version")
-		.then((answer) => setText(document.getElementById("version"), answer.version))
-		.catch(() => {});
-showVersion();
-onBack(showVersion);
+getJson("/api/v1/version")
+	.then((answer) => setText(document.getElementById("version"), answer.version))
+	.catch(() => {});

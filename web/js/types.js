@@ -1,9 +1,7 @@
-/* The device types the server has; asked once, and again after it was away. */
+/* The device types the server has; asked once, and again after a failure. */
 import {getJson} from "./api.js";
-import {onBack} from "./link.js";
 
 let list = null;
-onBack(() => (list = null));
 
 /* [{filename, name, type, category}] */
 export const deviceTypes = () => {
