@@ -59,8 +59,3 @@ export const send = async (path, how) => {
 	return {body, response};
 };
 export const getJson = async (path, signal) => (await send(path, {signal})).body;
-export const getText = async (path, signal) => {
-	const response = await request(path, {signal, headers: {Accept: "*/*"}});
-	if (!response.ok) throw new ApiError(response.status, null);
-	return response.text();
-};

@@ -56,26 +56,26 @@ const typeChoices = (types) => {
 };
 
 const sheet = (close, {types, start, port}) => {
-	const fields = {
-		start_ip: field("First address", {
-			value: start, autofocus: true, spellcheck: "false", autocapitalize: "off",
-			hint: "127.x.y.z needs no privileges; others need the lab network.", width: "half",
+	const fields = [
+		field("start_ip", "First address", {
+			value: start, autofocus: true, spellcheck: "false", autocapitalize: "off", width: "half",
+			hint: "127.x.y.z needs no privileges; others need the lab network.",
 		}),
-		device_count: field("Number of devices", {
-			value: "1000", inputmode: "numeric", hint: "Up to 16,000,000", width: "half",
+		field("device_count", "Number of devices", {
+			value: "1000", inputmode: "numeric", width: "half", hint: "Up to 16,000,000",
 		}),
-		netmask: field("Prefix length", {
-			value: "16", inputmode: "numeric", width: "half",
-			hint: "Its network and broadcast addresses are skipped.",
+		field("netmask", "Prefix length", {
+			placeholder: "16", inputmode: "numeric", width: "half",
+			hint: "Optional. If given, the devices must fit in the one network.",
 		}),
-		snmp_port: field("SNMP port", {value: String(port), inputmode: "numeric", width: "half",
-			hint: "UDP; below 1024 needs privileges."}),
-	};
+		field("snmp_port", "SNMP port", {
+			value: String(port), inputmode: "numeric", width: "half",
+			hint: "UDP; below 1024 needs privileges.",
+		}),
+	];
+	const inputs = Object.fromEntries(fields.map(({key, input}) => [key, input]));
 	const chosen = typeChoices(types);
-	const shown = problems({
-		...Object.fromEntries(Object.entries(fields).map(([key, item]) => [key, item.input])),
-		resource_file: chosen.one, category: chosen.group,
-	});
+	const shown = problems({...inputs, resource_file: chosen.one, category: chosen.group});
 	const main = h("button", {class: "button main", type: "submit"}, "Create");
 	const submit = async (event) => {
 		event.preventDefault();
@@ -86,10 +86,10 @@ const sheet = (close, {types, start, port}) => {
 			const {body, response} = await send("/api/v1/devices", {
 				method: "POST", patient: true, headers: {Prefer: "respond-async"},
 				body: {
-					start_ip: fields.start_ip.input.value.trim(),
-					device_count: wholeNumber(fields.device_count.input),
-					netmask: fields.netmask.input.value.trim(),
-					snmp_port: wholeNumber(fields.snmp_port.input),
+					start_ip: inputs.start_ip.value.trim(),
+					device_count: wholeNumber(inputs.device_count),
+					netmask: inputs.netmask.value.trim() || undefined,
+					snmp_port: wholeNumber(inputs.snmp_port),
 					...chosen.body(),
 				},
 			});
@@ -100,7 +100,7 @@ const sheet = (close, {types, start, port}) => {
 		}
 	};
 	return h("form", {class: "fields", novalidate: true, onsubmit: submit},
-		...Object.values(fields).map((item) => item.el), chosen.el, shown.el,
+		...fields.map((item) => item.el), chosen.el, shown.el,
 		h("footer", {class: "field actions"},
 			h("button", {class: "button", type: "button", onclick: () => close()}, "Cancel"), main));
 };

@@ -27,7 +27,7 @@ const build = (main, device, heading) => {
 	heading.parentElement.after(h("div", {class: "actions"}, remove));
 	main.append(
 		h("section", {class: "panel command", "aria-label": "Walk this device"},
-			h("code", {id: "walk", tabindex: "0"}, line),
+			h("code", {id: "walk"}, line),
 			copyButton("Copy the snmpwalk line", () => line, "Copy")),
 		identity.el, interfaces.el);
 	return (now) => {

@@ -1,13 +1,13 @@
-/* A labelled field with its hint, and the errors of a form's fields. */
+/* A labelled field of the request's body with its hint, and the errors of a form's fields. */
 import {h, newId} from "./dom.js";
 
-export const field = (label, {hint, width = "", ...props}) => {
+export const field = (key, label, {hint, width = "", ...props}) => {
 	const id = newId("field"), hintId = `${id}-hint`;
 	const input = h("input", {
-		id, autocomplete: "off", "aria-describedby": hint ? hintId : undefined, ...props,
+		id, name: key, autocomplete: "off", "aria-describedby": hint ? hintId : undefined, ...props,
 	});
 	return {
-		input,
+		key, input,
 		el: h("div", {class: `field ${width}`}, h("label", {for: id}, label), input,
 			hint ? h("p", {class: "hint", id: hintId}, hint) : null),
 	};

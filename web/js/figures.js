@@ -1,28 +1,32 @@
 /* The band of figures: the fleet's size, live rates with their curves, the host's state. */
 import {h, setText} from "./dom.js";
 import {bytes, count, rate} from "./format.js";
-import {rateOf} from "./metrics.js";
+import {rateOf} from "./rate.js";
 import {sparkline} from "./spark.js";
 
 const fleetFigures = [
 	{label: "Devices", of: (status) => status.total_devices},
 	{label: "Running", of: (status) => status.running_devices},
-	{label: "Types in use", of: (status) => status.fleet?.types},
-	{label: "Interfaces", of: (status) => status.fleet?.interfaces},
+	{label: "Types in use", of: (status) => status.fleet.types},
+	{label: "Interfaces", of: (status) => status.fleet.interfaces},
 ];
+const sum = (group = {}, fits) =>
+	Object.entries(group).reduce((all, [name, value]) => (fits.test(name) ? all + value : all), 0);
+/* Counters of the SNMP agents, as the status has them. */
 const rates = [
-	{label: "SNMP requests", names: ["nl6_agent_requests_total"]},
-	{label: "Answers", names: ["nl6_agent_answers_total"]},
-	{label: "Malformed", names: ["nl6_agent_malformed_total"], kind: "second"},
-	{label: "To unknown devices", names: ["nl6_agent_unknown_total"], kind: "second"},
+	{label: "SNMP requests", of: ({responder}) => sum(responder, /_requests$/)},
+	{label: "Answers", of: ({worker}) => sum(worker, /^sent_datagrams$/)},
+	{label: "Malformed", of: ({responder}) => sum(responder, /^malformed_/), kind: "second"},
+	{label: "To unknown devices", of: ({worker}) => sum(worker, /^unknown_device_/),
+		kind: "second"},
 ];
 
 const figure = (label, dd, ...more) => h("div", {class: "figure"}, h("dt", {}, label), dd, ...more);
 
 export const figuresPanel = () => {
 	const shown = fleetFigures.map(({label, of}) => ({label, of, dd: h("dd", {}, "–")}));
-	const flows = rates.map(({label, names, kind}) => ({
-		label, names, rate: rateOf(), number: h("span", {}, "–"), spark: sparkline(kind),
+	const flows = rates.map(({label, of, kind}) => ({
+		label, of, rate: rateOf(), number: h("span", {}, "–"), spark: sparkline(kind),
 	}));
 	const host = h("p", {class: "host"});
 	const el = h("section", {class: "panel", "aria-label": "Fleet figures"},
@@ -32,13 +36,10 @@ export const figuresPanel = () => {
 		host);
 	return {
 		el,
-		status(status) {
-			for (const {of, dd} of shown) setText(dd, count(of(status) ?? 0));
-		},
-		metrics(sums, nowMs) {
+		status(status, nowMs) {
+			for (const {of, dd} of shown) setText(dd, count(of(status)));
 			for (const flow of flows) {
-				const total = flow.names.reduce((sum, name) => sum + (sums.get(name) ?? 0), 0);
-				const grown = flow.rate.next(total, nowMs);
+				const grown = flow.rate.next(flow.of(status.counters), nowMs);
 				if (grown === null) continue;
 				setText(flow.number, rate(grown));
 				flow.spark.push(grown);

@@ -1,5 +1,6 @@
 /* Search and type of the device table. */
 import {h, newId} from "./dom.js";
+import {onBack} from "./link.js";
 import {categories, deviceTypes} from "./types.js";
 
 const WAIT_MS = 250;
@@ -12,7 +13,7 @@ export const typeOptions = (types) =>
 			.map((type) => h("option", {value: type.filename}, type.name))));
 
 /* seek({q, type}) when the user has changed one of them. */
-export const devicesFilter = (seek) => {
+export const devicesFilter = (seek, signal) => {
 	let timer = 0;
 	const search = h("input", {
 		id: newId("q"), type: "search", autocomplete: "off", spellcheck: "false",
@@ -30,10 +31,13 @@ export const devicesFilter = (seek) => {
 		timer = setTimeout(ask, WAIT_MS);
 	});
 	type.addEventListener("change", ask);
-	deviceTypes().then((types) => {
-		type.append(...typeOptions(types));
-		type.value = wanted;
-	}).catch(() => {});
+	const fillTypes = () =>
+		deviceTypes().then((types) => {
+			type.replaceChildren(type.options[0], ...typeOptions(types));
+			type.value = wanted;
+		}).catch(() => {});
+	fillTypes();
+	onBack(fillTypes, signal);
 	const el = h("form", {class: "tool-line", role: "search", onsubmit: (event) => {
 		event.preventDefault();
 		ask();

@@ -5,6 +5,7 @@ import {downloadButton} from "./download.js";
 import {figuresPanel} from "./figures.js";
 import {icon} from "./icons.js";
 import {jobsPanel} from "./jobs.js";
+import {onBack} from "./link.js";
 import {watchFleet} from "./live.js";
 import {confirmAll} from "./remove.js";
 import {devicesPanel} from "./table.js";
@@ -41,17 +42,17 @@ export const fleetView = (main, at, state, signal) => {
 		figures.el, jobs.el, table.el);
 
 	const refresh = watchFleet({
-		status(status) {
-			figures.status(status);
+		status(status, nowMs) {
+			figures.status(status, nowMs);
 			jobs.status(status);
 			for (const button of [...exports, removeAll])
 				button.disabled = status.total_devices === 0;
 			if (total !== null && total !== status.total_devices) table.reload();
 			total = status.total_devices;
 		},
-		metrics: figures.metrics,
 		host: figures.host,
 	}, signal);
 	table.show(at.query, state);
+	onBack(() => table.reload(), signal);
 	return (query, nextState) => table.show(query, nextState);
 };

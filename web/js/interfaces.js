@@ -1,7 +1,7 @@
 /* A device's interfaces: state, octets so far, rates between two polls against the speed. */
 import {h, setText, svg} from "./dom.js";
 import {bitRate, count, plural} from "./format.js";
-import {rateOf} from "./metrics.js";
+import {rateOf} from "./rate.js";
 
 const states = {1: "up", 2: "down", 3: "testing", 5: "dormant", 6: "not present"};
 

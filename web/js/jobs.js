@@ -1,5 +1,5 @@
 /* Running creations: those started here by their batch, others as the status tells of them. */
-import {isAbort, getJson} from "./api.js";
+import {getJson, isAbort} from "./api.js";
 import {h, setText} from "./dom.js";
 import {count, plural} from "./format.js";
 import {poll} from "./poll.js";
@@ -62,7 +62,7 @@ export const jobsPanel = ({changed, signal}) => {
 				tidy();
 				document.getElementById("create")?.focus();
 			}}, "Dismiss"),
-			...(warnings.length ? [h("ul", {}, ...warnings.map((text_) => h("li", {}, text_)))] : []));
+			...(warnings.length ? [h("ul", {}, ...warnings.map((w) => h("li", {}, w.message)))] : []));
 		say(text);
 		changed();
 	};

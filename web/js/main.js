@@ -4,6 +4,7 @@ import {deviceView} from "./device.js";
 import {h, setText} from "./dom.js";
 import {fleetView} from "./fleet.js";
 import {icon} from "./icons.js";
+import {onBack} from "./link.js";
 import {where} from "./router.js";
 import {say} from "./say.js";
 import {themeButton} from "./theme.js";
@@ -51,6 +52,9 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 /* Fires for links, for typed hashes and for Back alike. */
 window.addEventListener("popstate", () => show());
 show(true);
-getJson("/api/v1/version")
-	.then((answer) => setText(document.getElementById("version"), answer.version))
-	.catch(() => {});
+const showVersion = () =>
+	getJson("/api/v1/version")
+		.then((answer) => setText(document.getElementById("version"), answer.version))
+		.catch(() => {});
+showVersion();
+onBack(showVersion);

@@ -1,5 +1,5 @@
 /* The devices, a page at a time as the server gives them: the same work at ten and at a million. */
-import {isAbort, getJson} from "./api.js";
+import {getJson, isAbort} from "./api.js";
 import {h, setText} from "./dom.js";
 import {count, plural} from "./format.js";
 import {devicesFilter} from "./filter.js";
@@ -39,7 +39,7 @@ export const devicesPanel = ({create, changed, signal}) => {
 		body);
 	const scroll = h("div", {class: "scroll"}, table);
 	const lone = h("div", {hidden: true});
-	const filter = devicesFilter((next) => go(next, [], 0, true));
+	const filter = devicesFilter((next) => go(next, [], 0, true), signal);
 	const pager = pagerLine({
 		first: () => go(filterOf(query), [], 0),
 		back: () => go({...filterOf(query), after: trail.at(-1)}, trail.slice(0, -1), from - LIMIT),

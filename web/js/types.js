@@ -1,7 +1,9 @@
-/* The device types the server has; asked once, and again after a failure. */
+/* The device types the server has; asked once, and again after it was away. */
 import {getJson} from "./api.js";
+import {onBack} from "./link.js";
 
 let list = null;
+onBack(() => (list = null));
 
 /* [{filename, name, type, category}] */
 export const deviceTypes = () => {
