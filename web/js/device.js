@@ -52,6 +52,7 @@ export const deviceView = (main, at, state, signal) => {
 			setText(name, device.device_type ?? "Default");
 			show(device);
 		} catch (error) {
+			if (error.status >= 400 && error.status !== 401) setText(name, error.message);
 			if (error.status !== 404) throw error;
 			main.replaceChildren(h("h1", {class: "unseen", tabindex: "-1"}, at.id), gone(at.id));
 			here.abort();

@@ -3,6 +3,7 @@ import {openCreate} from "./create.js";
 import {h} from "./dom.js";
 import {downloadButton} from "./download.js";
 import {figuresPanel} from "./figures.js";
+import {firewallHint} from "./hint.js";
 import {icon} from "./icons.js";
 import {jobsPanel} from "./jobs.js";
 import {onBack} from "./link.js";
@@ -13,7 +14,7 @@ import {devicesPanel} from "./table.js";
 export const fleetView = (main, at, state, signal) => {
 	document.title = "Fleet · nl6";
 	let total = null;
-	const figures = figuresPanel();
+	const figures = figuresPanel(), hint = firewallHint();
 	const create = async () => {
 		const batch = await openCreate();
 		if (batch) jobs.follow(batch);
@@ -39,11 +40,12 @@ export const fleetView = (main, at, state, signal) => {
 				...exports, removeAll,
 				h("button", {class: "button main", type: "button", id: "create", onclick: create},
 					icon("plus"), "Create devices"))),
-		figures.el, jobs.el, table.el);
+		figures.el, hint.el, jobs.el, table.el);
 
 	const refresh = watchFleet({
 		status(status, nowMs) {
 			figures.status(status, nowMs);
+			hint.status(status);
 			jobs.status(status);
 			for (const button of [...exports, removeAll])
 				button.disabled = status.total_devices === 0;

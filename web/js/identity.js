@@ -1,6 +1,6 @@
 /* Who a device is. */
 import {h, setText} from "./dom.js";
-import {duration} from "./format.js";
+import {count, duration} from "./format.js";
 
 const left = [
 	["Name", (d) => d.detail.sys_name],
@@ -14,6 +14,8 @@ const right = [
 	["Up for", (d) => duration(d.detail.uptime_seconds)],
 	["Serial number", (d) => d.detail.serial],
 	["Chassis MAC", (d) => d.detail.mac],
+	["SNMP packets", ({detail}) =>
+		`${count(detail.snmp.in_pkts)} in, ${count(detail.snmp.out_pkts)} out`],
 	["Engine id", (d) => d.detail.engine_id],
 	["Id", (d) => d.id],
 ];

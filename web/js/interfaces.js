@@ -8,7 +8,7 @@ const states = {1: "up", 2: "down", 3: "testing", 5: "dormant", 6: "not present"
 const meter = () => {
 	const level = svg("rect", {width: "0", height: "3"});
 	return {
-		el: svg("svg", {class: "meter", viewBox: "0 0 72 3", "aria-hidden": "true"},
+		el: svg("svg", {class: "meter", viewBox: "0 0 72 3", preserveAspectRatio: "none", "aria-hidden": "true"},
 			svg("rect", {width: "72", height: "3"}), level),
 		set(share) {
 			level.setAttribute("width", (Math.min(1, share) * 72).toFixed(1));
@@ -16,8 +16,9 @@ const meter = () => {
 	};
 };
 const flow = () => {
-	const octets = h("td", {class: "num quiet wide"}), text = h("span", {}, "–"), level = meter();
-	return {octets, text, level, rate: rateOf(), cell: h("td", {class: "num"}, text, level.el)};
+	const octets = h("td", {class: "num quiet wide"});
+	const text = h("span", {class: "rate"}, "–"), level = meter();
+	return {octets, text, level, rate: rateOf(), cell: h("td", {class: "num"}, level.el, text)};
 };
 
 const line = (port) => {

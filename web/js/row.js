@@ -6,17 +6,19 @@ import {confirmOne} from "./remove.js";
 import {deviceHref} from "./router.js";
 import {walkLine} from "./walk.js";
 
-export const deviceRow = (device, changed) => {
+/* removed(line) is called once the device is gone. */
+export const deviceRow = (device, removed) => {
 	const type = device.device_type ?? "Default";
 	const place = device.location ?? "";
+	const line = h("tr", {});
 	const remove = h("button", {
 		class: "button bare danger", type: "button", title: `Delete ${device.ip}`,
 		"aria-label": `Delete ${device.ip}`,
 		onclick: async () => {
-			if (await confirmOne(device)) changed();
+			if (await confirmOne(device)) removed(line);
 		},
 	}, icon("trash"));
-	return h("tr", {},
+	line.append(
 		h("th", {scope: "row"},
 			h("a", {class: "mono", href: deviceHref(device.id)}, device.ip),
 			h("span", {class: "sub"}, place ? `${type}, ${place}` : type)),
@@ -28,4 +30,5 @@ export const deviceRow = (device, changed) => {
 				device.running ? "Running" : "Stopped")),
 		h("td", {class: "tight"},
 			copyButton(`Copy the snmpwalk line of ${device.ip}`, () => walkLine(device)), remove));
+	return line;
 };

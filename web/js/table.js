@@ -25,7 +25,8 @@ const noMatch = (clear) =>
 
 /* create() opens the form; changed() is called after a device was deleted here. */
 export const devicesPanel = ({create, changed, signal}) => {
-	let query = new URLSearchParams(), trail = [], from = 0, page = {}, loading = null, known = "";
+	let query = new URLSearchParams(), trail = [], from = 0, page = {}, loading = null;
+	const lines = new Map(); /* JSON of a device -> its line */
 	const body = h("tbody", {});
 	const caption = h("caption", {class: "unseen"}, "Devices");
 	const table = h("table", {}, caption,
@@ -46,7 +47,7 @@ export const devicesPanel = ({create, changed, signal}) => {
 		next: () => go({...filterOf(query), after: page.next},
 			[...trail.slice(-99), query.get("after") ?? ""], from + LIMIT),
 	});
-	const el = h("section", {class: "panel", "aria-label": "Devices", id: "devices"},
+	const el = h("section", {class: "panel", "aria-label": "Devices", id: "devices", tabindex: "-1"},
 		filter.el, scroll, lone, pager.el);
 
 	const go = (want, nextTrail, nextFrom, replace = false) => {
@@ -60,15 +61,26 @@ export const devicesPanel = ({create, changed, signal}) => {
 		lone.hidden = content === null;
 		lone.replaceChildren(...(content ? [content] : []));
 	};
+	/* A line that says the same stays where it is, and with it focus and selection. */
 	const render = (rows) => {
-		/* Polling brings the same page again and again: leave what has not changed alone. */
-		const text = JSON.stringify(rows);
-		if (text === known) return;
-		known = text;
-		const focused = document.activeElement?.closest("tr")?.rowIndex;
-		const inside = body.contains(document.activeElement);
-		body.replaceChildren(...rows.map((row) => deviceRow(row, changed)));
-		if (inside) (body.rows[focused - 1] ?? body.rows[0])?.querySelector("a")?.focus();
+		const texts = rows.map((row) => JSON.stringify(row)), wanted = new Set(texts);
+		for (const [text, line] of lines) {
+			if (wanted.has(text)) continue;
+			line.remove();
+			lines.delete(text);
+		}
+		rows.forEach((row, i) => {
+			const line = lines.get(texts[i]) ?? deviceRow(row, removed);
+			lines.set(texts[i], line);
+			if (body.rows[i] !== line) body.insertBefore(line, body.rows[i] ?? null);
+		});
+	};
+	/* The focus goes to the device that moves up into the place of the one deleted. */
+	const removed = async (line) => {
+		const at = [...body.rows].indexOf(line);
+		await load(false);
+		(body.rows[Math.min(at, body.rows.length - 1)]?.querySelector(".danger") ?? el).focus();
+		changed();
 	};
 	const tell = (rows) => {
 		const n = rows.length;
@@ -101,7 +113,6 @@ export const devicesPanel = ({create, changed, signal}) => {
 			if (isAbort(error)) return;
 			/* After a new form of page nothing old may pass for its content. */
 			if (error.status >= 400 && error.status !== 401) {
-				known = "";
 				empty(h("p", {class: "lone error"}, error.message));
 			}
 		}
