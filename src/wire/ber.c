@@ -1,6 +1,6 @@
 #include "wire/ber.h"
 
-struct rd ber_any(struct rd *r, uint8_t *ret_tag)
+struct rd ber_any_long(struct rd *r, uint8_t *ret_tag)
 {
 	*ret_tag = 0;
 	uint8_t tag = rd_u8(r);
@@ -18,17 +18,6 @@ struct rd ber_any(struct rd *r, uint8_t *ret_tag)
 	struct rd content = rd_sub(r, n);
 	if (LIKELY(!r->err))
 		*ret_tag = tag;
-	return content;
-}
-
-struct rd ber_expect(struct rd *r, uint8_t tag)
-{
-	uint8_t got;
-	struct rd content = ber_any(r, &got);
-	if (UNLIKELY(got != tag)) {
-		rd_fail(r);
-		return (struct rd){r->end, r->end, r->err};
-	}
 	return content;
 }
 

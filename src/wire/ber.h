@@ -32,9 +32,29 @@ struct ber_value {
 /* Reads a header; *ret_tag gets the tag (0 on error) and a sub-cursor over the content is returned.
  * Lengths need not be minimal. A tag of more than one octet, a length that overruns the parent, an
  * indefinite one, or one of more than 4 octets fails the parent. */
-struct rd ber_any(struct rd *r, uint8_t *ret_tag);
+struct rd ber_any_long(struct rd *r, uint8_t *ret_tag); /* the same, for every header */
+static inline struct rd ber_any(struct rd *r, uint8_t *ret_tag)
+{
+	/* Nearly all are of two octets. */
+	const uint8_t *p = r->p;
+	size_t left = (size_t)(r->end - p);
+	if (UNLIKELY(left < 2 || p[1] > left - 2 || p[1] >= 0x80 || (p[0] & 0x1f) == 0x1f))
+		return ber_any_long(r, ret_tag);
+	*ret_tag = p[0];
+	r->p = p + 2 + p[1];
+	return (struct rd){p + 2, r->p, 0};
+}
 /* The same; fails when the tag is another. */
-struct rd ber_expect(struct rd *r, uint8_t tag);
+static inline struct rd ber_expect(struct rd *r, uint8_t tag)
+{
+	uint8_t got;
+	struct rd content = ber_any(r, &got);
+	if (UNLIKELY(got != tag)) {
+		rd_fail(r);
+		return (struct rd){r->end, r->end, r->err};
+	}
+	return content;
+}
 /* INTEGER of any width whose value is within min..max; empty content or another value fails. */
 int64_t ber_int(struct rd *r, int64_t min, int64_t max);
 /* A whole TLV as a value, for data that is trusted no further than this check: content of a length

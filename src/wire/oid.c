@@ -140,7 +140,18 @@ void oid_to_key(const struct oid *o, struct oid_key *ret_key)
 	ret_key->n = (uint16_t)at;
 }
 
-#define TOP_BITS 0x8080808080808080ull
+/* Has any byte its top bit set? Then it is not one sub-identifier. */
+static bool top_bits(const uint8_t *p, size_t bytes)
+{
+	uint64_t all = 0, word;
+	for (; bytes >= sizeof(word); p += sizeof(word), bytes -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		all |= word;
+	}
+	for (; bytes > 0; p++, bytes--)
+		all |= *p;
+	return all & 0x8080808080808080ull;
+}
 
 /* Sub-identifiers with a byte of 0x80 or more; key may be NULL to check only. */
 static bool read_long(const uint8_t *p, size_t bytes, uint8_t *key)
@@ -168,18 +179,8 @@ int oid_key_from_ber(const uint8_t *p, size_t bytes, struct oid_key *ret_key)
 {
 	if (UNLIKELY(bytes == 0 || bytes > OID_KEY_BYTES))
 		return -EBADMSG;
-	uint64_t top = 0, word;
-	size_t at = 0;
-	for (; at + sizeof(word) <= bytes; at += sizeof(word)) {
-		memcpy(&word, p + at, sizeof(word));
-		top |= word;
-		memcpy(ret_key->b + at, &word, sizeof(word));
-	}
-	for (; at < bytes; at++) {
-		top |= p[at];
-		ret_key->b[at] = p[at];
-	}
-	if (UNLIKELY(top & TOP_BITS || bytes > SUBS_MAX) && !read_long(p, bytes, ret_key->b))
+	memcpy(ret_key->b, p, bytes);
+	if (UNLIKELY(top_bits(p, bytes) || bytes > SUBS_MAX) && !read_long(p, bytes, ret_key->b))
 		return -EBADMSG;
 	ret_key->n = (uint16_t)bytes;
 	return 0;
@@ -187,5 +188,7 @@ int oid_key_from_ber(const uint8_t *p, size_t bytes, struct oid_key *ret_key)
 
 bool oid_ber_is_valid(const uint8_t *p, size_t bytes)
 {
-	return bytes > 0 && bytes <= OID_KEY_BYTES && read_long(p, bytes, NULL);
+	if (bytes == 0 || bytes > OID_KEY_BYTES)
+		return false;
+	return LIKELY(!top_bits(p, bytes) && bytes <= SUBS_MAX) || read_long(p, bytes, NULL);
 }

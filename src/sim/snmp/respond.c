@@ -365,9 +365,15 @@ static size_t drop_malformed(struct work *w, enum snmp_bad bad)
 
 size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t **ret_p)
 {
-	struct work w = {.r = r, .ask = ask, .table = &ask->dev->conf->type->table};
+	struct work w; /* what stays unset here is set before it is read: zeroing it all costs */
 	enum snmp_bad bad;
 	struct rd rest;
+	w.r = r;
+	w.ask = ask;
+	w.table = &ask->dev->conf->type->table;
+	w.objects = 0;
+	w.hidden_from = w.hidden_to = 0;
+	w.head.error_status = w.head.error_index = 0;
 	device_count(ask->dev, DEV_SNMP_IN_PKTS, 1);
 	if (snmp_read_version(ask->p, ask->len, &w.head.version, &rest, &bad) < 0)
 		return drop_malformed(&w, bad);
