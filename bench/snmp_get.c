@@ -1,0 +1,214 @@
+/* A closed-loop SNMP client that costs little: 64 requests to 64 devices leave in one system call,
+ * and the next 64 when all are answered. The devices of a range are asked in an order that meets
+ * each once before any twice and no neighbours in turn.
+ *   bench-snmp-get ADDR COUNT PORT get|get10|bulk|echo SECONDS
+ * prints: replies, lost, seconds, bytes and objects of a reply. */
+#include "base/addr.h"
+#include "base/clk.h"
+#include "wire/oid.h"
+#include "wire/snmp.h"
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BATCH 64
+#define OUT_BYTES 512
+#define IN_BYTES 2048
+#define LOST_AFTER_MS 1000
+
+struct client {
+	int fd;
+	uint32_t first, count, at, step;
+	uint16_t port;
+	size_t request_bytes, id_at; /* id_at: of the four octets of the request-id */
+	bool echo;
+	uint32_t id;
+	uint64_t replies, lost, bytes, objects;
+	struct mmsghdr in[BATCH], out[BATCH];
+	struct iovec in_iov[BATCH], out_iov[BATCH];
+	struct sockaddr_in peers[BATCH];
+	uint8_t requests[BATCH][OUT_BYTES], bytes_in[BATCH][IN_BYTES];
+};
+
+static void fail(const char *what)
+{
+	(void)fprintf(stderr, "bench-snmp-get: %s\n", what);
+	exit(1);
+}
+
+static void put_name(struct wr *list, const char *text)
+{
+	struct oid o;
+	uint8_t ber[OID_BER_BYTES];
+	struct ber_value null = {.tag = BER_NULL};
+	int n = oid_parse(text, &o) == 0 ? oid_to_ber(&o, ber, sizeof(ber)) : -EINVAL;
+	if (n < 0)
+		fail("OID");
+	snmp_put_binding(list, ber, (size_t)n, &null);
+}
+
+/* sysUpTime.0; ten objects of a poll; or as much of ifTable as a datagram takes. */
+static void make_request(struct client *c, const char *mode)
+{
+	static const char *const ten[] = {"1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.5.0",
+		"1.3.6.1.2.1.2.2.1.7.1", "1.3.6.1.2.1.2.2.1.8.1", "1.3.6.1.2.1.2.2.1.10.1",
+		"1.3.6.1.2.1.2.2.1.16.1", "1.3.6.1.2.1.31.1.1.1.6.1", "1.3.6.1.2.1.31.1.1.1.10.1",
+		"1.3.6.1.2.1.31.1.1.1.7.1", "1.3.6.1.2.1.31.1.1.1.11.1"};
+	uint8_t list[OUT_BYTES], buf[OUT_BYTES];
+	struct wr w = wr_make(list, sizeof(list));
+	bool bulk = strcmp(mode, "bulk") == 0;
+	unsigned n = strcmp(mode, "get10") == 0 ? ARRAY_SIZE(ten) : 1;
+	for (unsigned i = 0; i < n; i++)
+		put_name(&w, bulk ? "1.3.6.1.2.1.2.2.1.1" : ten[i]);
+	struct bw b = bw_make(buf, sizeof(buf));
+	ber_back_bytes(&b, BER_SEQUENCE, list, wr_len(&w));
+	ber_back_int(&b, bulk ? 1000 : 0);
+	ber_back_int(&b, 0);
+	ber_back_int(&b, 0x40000000);
+	size_t id_from_end = bw_len(&b) - 2;
+	ber_back_header(&b, bulk ? SNMP_GETBULK : SNMP_GET, bw_len(&b));
+	ber_back_bytes(&b, BER_OCTET_STRING, "public", 6);
+	ber_back_int(&b, SNMP_V2C);
+	ber_back_header(&b, BER_SEQUENCE, bw_len(&b));
+	if (w.err || b.err)
+		fail("request");
+	c->echo = strcmp(mode, "echo") == 0;
+	c->request_bytes = bw_len(&b);
+	c->id_at = bw_len(&b) - id_from_end;
+	for (unsigned i = 0; i < BATCH; i++)
+		memcpy(c->requests[i], b.p, bw_len(&b));
+}
+
+static void arm(struct client *c)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		c->out_iov[i] = (struct iovec){c->requests[i], c->request_bytes};
+		c->out[i].msg_hdr = (struct msghdr){.msg_name = &c->peers[i],
+			.msg_namelen = sizeof(c->peers[i]),
+			.msg_iov = &c->out_iov[i],
+			.msg_iovlen = 1};
+		c->in_iov[i] = (struct iovec){c->bytes_in[i], IN_BYTES};
+		c->in[i].msg_hdr = (struct msghdr){.msg_iov = &c->in_iov[i], .msg_iovlen = 1};
+		c->peers[i] =
+			(struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(c->port)};
+	}
+}
+
+static void send_batch(struct client *c)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		uint32_t id = 0x40000000 | (c->id << 6 & 0x3fffffc0) | i;
+		uint32_t be = htonl(id);
+		memcpy(c->requests[i] + c->id_at, &be, sizeof(be));
+		c->peers[i].sin_addr.s_addr = htonl(c->first + c->at);
+		c->at = (uint32_t)(((uint64_t)c->at + c->step) % c->count);
+	}
+	for (unsigned at = 0; at < BATCH;) {
+		int n = sendmmsg(c->fd, c->out + at, BATCH - at, 0);
+		if (n < 0)
+			fail("sendmmsg");
+		at += (unsigned)n;
+	}
+}
+
+/* Is it a reply to this batch, without an error? Of each batch's first one the objects count. */
+static bool take(struct client *c, unsigned i, bool first)
+{
+	const uint8_t *p = c->bytes_in[i];
+	size_t bytes = c->in[i].msg_len;
+	int32_t version;
+	struct rd rest;
+	enum snmp_bad bad;
+	const uint8_t *community;
+	size_t n;
+	struct snmp_pdu pdu = {0};
+	c->bytes += bytes;
+	if (c->echo || !first)
+		return true;
+	if (snmp_read_version(p, bytes, &version, &rest, &bad) < 0 ||
+		snmp_read_community(&rest, &community, &n, &bad) < 0 ||
+		snmp_read_pdu(&rest, version, &pdu, &bad) < 0 || pdu.tag != SNMP_RESPONSE ||
+		pdu.error_status != 0)
+		fail("the reply is no SNMP response, or one with an error");
+	if (((uint32_t)pdu.request_id & 0x3fffffc0) != (c->id << 6 & 0x3fffffc0))
+		return false; /* late, of a batch that was given up */
+	struct rd list = rd_make(pdu.list, pdu.list_bytes);
+	struct snmp_binding b;
+	while (snmp_next_binding(&list, &b))
+		if (b.value_tag >= BER_NO_SUCH_OBJECT)
+			fail("a device lacks an object that was asked");
+	c->objects += (uint64_t)pdu.bindings * BATCH;
+	return true;
+}
+
+static void receive_batch(struct client *c)
+{
+	for (unsigned got = 0; got < BATCH;) {
+		struct pollfd p = {c->fd, POLLIN, 0};
+		int n = recvmmsg(c->fd, c->in, BATCH, MSG_DONTWAIT, NULL);
+		if (n < 0 && poll(&p, 1, LOST_AFTER_MS) == 0) {
+			c->lost += BATCH - got;
+			return;
+		}
+		for (int i = 0; i < n; i++) {
+			if (!take(c, (unsigned)i, got == 0))
+				continue;
+			got++;
+			c->replies++;
+		}
+	}
+}
+
+/* Near the golden section of the range and without a common divisor. */
+static uint32_t step_of(uint32_t count)
+{
+	for (uint32_t step = (uint32_t)(count * 0.6180339887) | 1;; step += 2) {
+		uint32_t a = step, b = count;
+		while (b) {
+			uint32_t rest = a % b;
+			a = b;
+			b = rest;
+		}
+		if (a == 1)
+			return step;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct client c;
+	struct addr first;
+	int room = 4 << 20;
+	if (argc != 6 || addr_parse(argv[1], &first) < 0 || !addr_is_v4(&first)) {
+		(void)fprintf(stderr, "usage: bench-snmp-get ADDR COUNT PORT "
+				      "get|get10|bulk|echo SECONDS\n");
+		return 2;
+	}
+	c.first = addr_v4_u32(&first);
+	c.count = (uint32_t)MAX(strtoul(argv[2], NULL, 10), 1ul);
+	c.port = (uint16_t)strtoul(argv[3], NULL, 10);
+	c.step = step_of(c.count);
+	make_request(&c, argv[4]);
+	arm(&c);
+	c.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (c.fd < 0)
+		fail("socket");
+	(void)setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	uint64_t run_ns = (uint64_t)(strtod(argv[5], NULL) * 1e9);
+	uint64_t start_ns = clk_ns(&clk_system), now_ns = start_ns;
+	for (; now_ns - start_ns < run_ns; now_ns = clk_ns(&clk_system)) {
+		c.id++;
+		send_batch(&c);
+		receive_batch(&c);
+	}
+	if (c.replies == 0)
+		fail("no reply");
+	(void)printf("%llu %llu %.6f %.1f %.2f\n", (unsigned long long)c.replies,
+		(unsigned long long)c.lost, (double)(now_ns - start_ns) / 1e9,
+		(double)c.bytes / (double)c.replies, (double)c.objects / (double)c.replies);
+	return 0;
+}
