@@ -5,26 +5,36 @@
 #include "base/self.h"
 #include "base/share.h"
 #include "base/thread.h"
+#include "sim/fleet/batch_memory.h"
 #include "tables.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
+#define VERSION "v" NL6_VERSION
 
 struct nl6 {
 	struct nl6_conf conf;
 	struct flags *flags;
-	char *share; /* the program's data */
 	struct log *log;
+	char *share, *web_dir, *devices_dir; /* the program's data */
+	int signal_fd, booted_fd, stopped_fd;
+	bool lab_is_undone;
 	struct stats *stats;
+	struct types *types;
+	struct fleet *fleet;
 	struct lab *lab;
-	int signal_fd;
+	struct agent *agent;
+	struct batches *batches;
+	struct api *api;
 };
 
 static void print_fault(const struct fault *f, int r)
@@ -34,6 +44,25 @@ static void print_fault(const struct fault *f, int r)
 	if (f->allowed[0])
 		(void)fprintf(stderr, " (allowed: %s)", f->allowed);
 	(void)fprintf(stderr, "\n");
+}
+
+static void log_fault(const struct fault *f, int r)
+{
+	const char *told = f->allowed[0] ? f->allowed : NULL;
+	if (!f->text[0])
+		log_error(NULL, r, "cannot start");
+	else
+		log_error(NULL, 0, "%s%s%s%s%s%s", f->field, f->field[0] ? ": " : "", f->text,
+			told ? " (allowed: " : "", told ? told : "", told ? ")" : "");
+}
+
+/* A fault of a flag whose value only a started program can judge ends as any other of a flag. */
+static int fault_status(const struct fault *f, int r)
+{
+	if (r == 0)
+		return EXIT_SUCCESS;
+	return f->field[0] == '-' && (r == -EINVAL || r == -ERANGE || r == -ENOENT) ? EXIT_USAGE
+										    : EXIT_FAILURE;
 }
 
 static int read_file(void *arg UNUSED, const struct mem *mem, const char *path, size_t max,
@@ -64,10 +93,12 @@ static int take_signals(struct nl6 *n)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	n->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
-	return n->signal_fd < 0 ? -errno : 0;
+	n->booted_fd = eventfd(0, EFD_CLOEXEC);
+	n->stopped_fd = eventfd(0, EFD_CLOEXEC);
+	return n->signal_fd < 0 || n->booted_fd < 0 || n->stopped_fd < 0 ? -errno : 0;
 }
 
-/* A fleet may hold more connections than the shell's limit, which is meant for select(2). */
+/* A fleet may hold more connections than the usual soft limit, which is meant for select(2). */
 static void lift_nofile(void)
 {
 	struct rlimit lim;
@@ -77,44 +108,255 @@ static void lift_nofile(void)
 	}
 }
 
-static int make(struct nl6 *n, struct fault *fault)
+static int find_data(struct nl6 *n, struct fault *fault)
 {
 	int r = share_find(&mem_libc, "/proc/self/exe", &n->share, fault);
 	if (r < 0)
 		return r;
-	r = stats_new(&mem_libc, &n->stats);
-	if (r < 0)
-		return r;
-	return lab_new(&(struct lab_env){&mem_libc}, &n->conf.lab, &n->lab);
+	n->web_dir = share_path(&mem_libc, n->share, "web");
+	n->devices_dir = share_path(&mem_libc, n->share, "devices");
+	n->conf.types.builtin_dir = n->devices_dir;
+	return n->web_dir && n->devices_dir ? 0 : -ENOMEM;
 }
 
-static void log_warnings(const struct nl6 *n)
+static int udp_socket(void *arg, const struct addr *a, uint16_t port, bool join, int *ret_fd,
+	struct fault *reterr_fault)
 {
-	for (uint32_t i = 0; i < flags_warnings(n->flags); i++)
-		log_warn(NULL, 0, "%s", flags_warning(n->flags, i));
+	return lab_udp_socket(((struct nl6 *)arg)->lab, a, port, join, ret_fd, reterr_fault);
+}
+
+/* Routes before sockets: the place of an address must be there to bind in it. */
+static int prepare(void *arg, const struct addr *first, const struct addr *last, uint16_t snmp_port,
+	struct fault *reterr_fault)
+{
+	struct nl6 *n = arg;
+	int r = lab_add(n->lab, first, last, reterr_fault);
+	if (r < 0)
+		return r;
+	r = agent_listen(n->agent, first, snmp_port, reterr_fault);
+	if (r < 0)
+		lab_del(n->lab, first, last);
+	return r;
+}
+
+/* The sockets stay: others may use the port, and it is the program's now. */
+static void undo(
+	void *arg, const struct addr *first, const struct addr *last, uint16_t snmp_port UNUSED)
+{
+	lab_del(((struct nl6 *)arg)->lab, first, last);
+}
+
+static uint64_t available_bytes(void *arg UNUSED)
+{
+	return batch_memory_available("");
+}
+
+static int make_fleet(struct nl6 *n)
+{
+	int r = types_new(&(struct types_env){&mem_libc}, &n->conf.types, &n->types);
+	if (r == 0)
+		r = fleet_new(&(struct fleet_env){&mem_libc, &clk_system, n->stats}, &n->conf.fleet,
+			&n->fleet);
+	if (r == 0)
+		r = lab_new(&(struct lab_env){&mem_libc}, &n->conf.lab, &n->lab);
+	struct agent_env agent_env = {&mem_libc, n->stats, n->fleet, udp_socket, n};
+	if (r == 0)
+		r = agent_new(&agent_env, &n->conf.agent, &n->agent);
+	struct batches_env batches_env = {
+		&mem_libc, &clk_system, n->stats, n->fleet, prepare, undo, n, available_bytes};
+	if (r == 0)
+		r = batches_new(&batches_env, &n->batches);
+	return r;
+}
+
+static int make_api(struct nl6 *n, struct fault *fault)
+{
+	struct api_env env = {
+		.mem = &mem_libc,
+		.clk = &clk_system,
+		.stats = n->stats,
+		.fleet = n->fleet,
+		.batches = n->batches,
+		.types = n->types,
+		.lab = n->lab,
+		.routes = nl6_routes,
+		.version = VERSION,
+		.web_dir = n->web_dir,
+	};
+	return api_new(&env, &n->conf.api, &n->api, fault);
+}
+
+static int make(struct nl6 *n, struct fault *fault)
+{
+	int r = find_data(n, fault);
+	if (r == 0)
+		r = stats_new(&mem_libc, &n->stats);
+	if (r == 0)
+		r = make_fleet(n);
+	if (r == 0)
+		r = make_api(n, fault);
+	return r;
+}
+
+static void unmake(struct nl6 *n)
+{
+	n->api = api_free(n->api);
+	n->batches = batches_free(n->batches);
+	n->agent = agent_free(n->agent);
+	n->lab = lab_free(n->lab);
+	n->fleet = fleet_free(n->fleet);
+	n->types = types_free(n->types);
+	n->stats = stats_free(n->stats);
+	n->devices_dir = mem_free(&mem_libc, n->devices_dir);
+	n->web_dir = mem_free(&mem_libc, n->web_dir);
+	n->share = mem_free(&mem_libc, n->share);
+}
+
+/* With -snmp-port 0 the port is picked now, so that everything else can be told. */
+static int pick_port(struct nl6 *n, struct fault *fault)
+{
+	struct addr loopback = addr_from_v4(0x7f000001);
+	const struct addr *a = boot_is_wanted(&n->conf.boot) ? &n->conf.boot.start : &loopback;
+	if (n->conf.agent.port)
+		return 0;
+	/* Only an address of the lab needs its network first. */
+	int r = lab_add(n->lab, a, a, fault);
+	if (r == 0)
+		r = agent_listen(n->agent, a, 0, fault);
+	return r;
+}
+
+static int start(struct nl6 *n, struct fault *fault)
+{
+	int r = lab_start(n->lab, fault);
+	if (r == 0)
+		r = agent_start(n->agent);
+	if (r == 0)
+		r = pick_port(n, fault);
+	if (r == 0)
+		r = batches_start(n->batches);
+	if (r == 0)
+		r = api_start(n->api, fault);
+	return r;
+}
+
+/* The lab is undone once, by whoever comes first. */
+static void undo_lab(struct nl6 *n)
+{
+	if (!__atomic_exchange_n(&n->lab_is_undone, true, __ATOMIC_ACQ_REL))
+		lab_stop(n->lab);
+}
+
+/* Takes the unstarted. */
+static void stop(void *arg)
+{
+	struct nl6 *n = arg;
+	if (n->api)
+		api_stop(n->api);
+	if (n->batches)
+		batches_stop(n->batches);
+	if (n->agent)
+		agent_stop(n->agent);
+	if (n->lab)
+		undo_lab(n);
+	uint64_t one = 1;
+	(void)!write(n->stopped_fd, &one, sizeof(one));
+}
+
+static void booted(void *arg, uint64_t id UNUSED)
+{
+	uint64_t one = 1;
+	(void)!write(((struct nl6 *)arg)->booted_fd, &one, sizeof(one));
+}
+
+/* Waits for the descriptor fd (0), or for a signal that ends the program (its number). */
+static int wait_for(struct nl6 *n, int fd)
+{
+	struct pollfd fds[2] = {{n->signal_fd, POLLIN, 0}, {fd, POLLIN, 0}};
+	for (;;) {
+		if (poll(fds, fd < 0 ? 1 : 2, -1) < 0)
+			continue;
+		struct signalfd_siginfo info;
+		if (fds[0].revents && read(n->signal_fd, &info, sizeof(info)) == sizeof(info))
+			return (int)info.ssi_signo;
+		if (fd >= 0 && fds[1].revents)
+			return 0;
+	}
+}
+
+/* Stops in a thread of its own, so that a second signal can end a stop that takes long. */
+static void stop_all(struct nl6 *n)
+{
+	struct thread_conf conf = {"main-stop", NULL, stop, n};
+	struct thread *t;
+	if (thread_start(&mem_libc, &conf, &t) < 0) {
+		stop(n);
+		return;
+	}
+	if (wait_for(n, n->stopped_fd) != 0) {
+		log_warn(NULL, 0, "second signal: ending at once");
+		undo_lab(n);
+		_exit(EXIT_FAILURE);
+	}
+	(void)thread_join(t);
+}
+
+/* Makes the fleet of the -auto flags. 0, the number of a signal that came first, or an error. */
+static int boot(struct nl6 *n, struct fault *fault)
+{
+	uint64_t id;
+	struct batch_info info;
+	if (!boot_is_wanted(&n->conf.boot))
+		return 0;
+	int r = boot_submit(&n->conf.boot, agent_port(n->agent), n->types, n->batches, &mem_libc,
+		booted, n, &id, fault);
+	if (r < 0)
+		return r;
+	int signal_no = wait_for(n, n->booted_fd);
+	if (signal_no)
+		return signal_no;
+	r = batch_get(n->batches, id, &info);
+	if (r < 0)
+		return r;
+	if (info.state == BATCH_FAILED) {
+		*fault = info.fault;
+		return info.fault.code;
+	}
+	return 0;
+}
+
+static void tell_manager(const char *message)
+{
+	int r = notify_send(getenv("NOTIFY_SOCKET"), message);
+	if (r < 0)
+		log_warn(NULL, r, "cannot tell the service manager %s", message);
+}
+
+static void tell_ready(const struct nl6 *n)
+{
+	char buf[ADDR_PORT_TEXT_BYTES];
+	const char *api = addr_port_text(&n->conf.api.listen, api_port(n->api), buf);
+	if (printf("ready api=%s snmp=%u\n", api, agent_port(n->agent)) < 0 || fflush(stdout) != 0)
+		log_warn(NULL, -errno, "cannot tell on standard output that it is ready");
+	tell_manager("READY=1");
 }
 
 static int run(struct nl6 *n, struct fault *fault)
 {
 	int r = make(n, fault);
 	if (r == 0)
-		r = lab_start(n->lab, fault);
+		r = start(n, fault);
+	if (r == 0)
+		r = boot(n, fault);
 	if (r < 0)
 		return r;
-	struct signalfd_siginfo info;
-	while (read(n->signal_fd, &info, sizeof(info)) < 0 && errno == EINTR)
-		;
+	if (r == 0) {
+		tell_ready(n);
+		(void)wait_for(n, -1);
+	}
 	log_info(NULL, 0, "stopping");
+	tell_manager("STOPPING=1");
 	return 0;
-}
-
-static void unmake(struct nl6 *n)
-{
-	if (n->lab)
-		lab_stop(n->lab);
-	n->lab = lab_free(n->lab);
-	n->stats = stats_free(n->stats);
-	n->share = mem_free(&mem_libc, n->share);
 }
 
 /* From the settings on; the log is there. */
@@ -123,22 +365,27 @@ static int live(struct nl6 *n)
 	struct fault fault = {0};
 	thread_adopt("main", &label_main);
 	nl6_self.log = n->log;
-	log_warnings(n);
+	for (uint32_t i = 0; i < flags_warnings(n->flags); i++)
+		log_warn(NULL, 0, "%s", flags_warning(n->flags, i));
+	const char *warning = boot_warning(&n->conf.boot);
+	if (warning)
+		log_warn(NULL, 0, "%s", warning);
 	lift_nofile();
 	int r = take_signals(n);
 	if (r == 0)
 		r = run(n, &fault);
 	if (r < 0)
-		print_fault(&fault, r);
+		log_fault(&fault, r);
+	if (n->stopped_fd >= 0)
+		stop_all(n);
 	unmake(n);
-	if (n->signal_fd >= 0)
-		(void)close(n->signal_fd);
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	nl6_self.log = NULL;
+	return fault_status(&fault, r < 0 ? r : 0);
 }
 
 int main(int argc, char **argv)
 {
-	struct nl6 n = {.signal_fd = -1};
+	struct nl6 n = {.signal_fd = -1, .booted_fd = -1, .stopped_fd = -1};
 	struct fault fault = {0};
 	struct flags_env env = {&mem_libc, read_file, NULL};
 	struct flags_ask ask = {
@@ -151,13 +398,13 @@ int main(int argc, char **argv)
 	}
 	int status = EXIT_FAILURE;
 	n.conf.log.fd = STDERR_FILENO;
+	n.conf.boot.netmask_given = flags_is_set(n.flags, "auto-netmask");
 	if (n.conf.main.help)
 		status = print_help();
 	else if (n.conf.main.version)
-		status = puts("v" NL6_VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+		status = puts(VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	else if (log_new(&(struct log_env){&mem_libc, &clk_system}, &n.conf.log, &n.log) == 0)
 		status = live(&n);
-	nl6_self.log = NULL;
 	(void)log_free(n.log);
 	(void)flags_free(n.flags);
 	return status;

@@ -1,4 +1,7 @@
 #include "tables.h"
+#include "api/exchange.h"
+#include "api/watch.h"
+#include "sim/snmp/respond.h"
 
 static const struct flag main_flags[] = {
 	FLAG_BOOL(struct main_conf, help, "help", false, "Show this help"),
@@ -8,9 +11,21 @@ static const struct flag main_flags[] = {
 	{0}};
 
 const struct flag_set nl6_flags[] = {
+	{boot_flags, offsetof(struct nl6_conf, boot), "Fleet at start", boot_conf_check},
+	{agent_flags, offsetof(struct nl6_conf, agent), "SNMP agents", NULL},
+	{fleet_flags, offsetof(struct nl6_conf, fleet), "Fleet", NULL},
+	{types_flags, offsetof(struct nl6_conf, types), "Device types", NULL},
 	{lab_flags, offsetof(struct nl6_conf, lab), "Lab network", lab_conf_check},
+	{api_flags, offsetof(struct nl6_conf, api), "API and console", NULL},
 	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
+
+const struct counter *const nl6_counters[] = {agent_counters, responder_counters, fleet_counters,
+	batches_counters, exchange_counters, watch_counters, NULL};
+
+const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
+	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,
+	version_routes, openapi_routes, metrics_routes, NULL};
 
 const char *const nl6_alone_flags[] = {"help", "version", NULL};
 

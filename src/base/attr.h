@@ -38,7 +38,7 @@
 			(void)name##_free(*p); \
 	} \
 	struct name
-#define AUTO(name) __attribute__((cleanup(name##_cleanup_)))
+#define AUTO(name) __attribute__((cleanup(name##_cleanup_), unused))
 /* Hands a pointer or descriptor over: the variable no longer owns it. */
 #define TAKE(ptr) \
 	({ \
@@ -54,4 +54,4 @@
 	})
 void fd_cleanup_(int *fd);
 /* A descriptor that is closed at the end of its scope; -1 is none. */
-#define AUTO_FD __attribute__((cleanup(fd_cleanup_)))
+#define AUTO_FD __attribute__((cleanup(fd_cleanup_), unused))

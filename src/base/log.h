@@ -35,9 +35,10 @@ MUST_CHECK int log_new(
 struct log *log_free(struct log *l);
 CLEANUP(log);
 
-/* One line, one write(2) of at most 4096 bytes: time level thread subject: message: ERRNO (+held).
- * subject may be NULL; r is 0 or a negative errno; foreign bytes are escaped, what is too long ends
- * in "...". Use the macros. */
+/* One line, one write(2) of at most LOG_LINE_BYTES: time level thread subject: message: ERRNO
+ * (+held), or a JSON object with time, level, thread, subject, message, error, held, of which those
+ * that are not there are left out. subject may be NULL; r is 0 or a negative errno; foreign bytes
+ * are escaped, what is too long ends in "...". errno is kept. Use the macros. */
 #define LOG_LINE_BYTES 4096
 void log_line(struct log_site *site, enum log_level level, const char *subject, int r,
 	const char *fmt, ...) PRINTF(5, 6);

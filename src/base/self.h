@@ -18,7 +18,8 @@ struct self {
 	pid_t tid; /* 0: not registered */
 	uintptr_t stack_lo, stack_hi;
 	struct self *next, **prev;
-	void *sampler; /* the profiler's record of the thread, NULL while it is closed */
+	void *sampler;	     /* the profiler's record of the thread, NULL while it is closed */
+	uint32_t in_handler; /* what the handler may use is freed only after this was seen 0 */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };

@@ -35,12 +35,13 @@ CLEANUP(stats);
  * detached. -ENOMEM. */
 MUST_CHECK int stats_attach(
 	struct stats *s, const struct counter *table, const char *name, const void *obj);
-/* Counters of a detached object are kept in a total of its table, so that sums never fall. Takes an
- * object that was not attached. */
+/* Takes all tables of the object off; their counters are kept in a total of each table, so that
+ * sums never fall. Takes an object that was not attached. */
 void stats_detach(struct stats *s, const void *obj);
-/* Calls fn for each value, grouped by table and field in the order of attachment; name is NULL for
- * an unnamed instance. The total of detached instances comes under name "(gone)" when not 0 and the
- * table is a named one. fn must not attach or detach. */
+/* Calls fn for each value, grouped by table and field in the order of attachment. Unnamed instances
+ * of a table come as one value with name NULL. The total of detached ones is in that value, or
+ * under the name "(gone)", when not 0, if any instance of the table ever had a name. fn must not
+ * attach or detach. */
 void stats_each(struct stats *s,
 	void (*fn)(void *arg, const struct counter *c, const char *name, uint64_t value),
 	void *arg);

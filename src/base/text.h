@@ -19,7 +19,7 @@ struct text {
 		.mem = (m) \
 	}
 void text_done(struct text *t);
-#define AUTO_TEXT __attribute__((cleanup(text_done)))
+#define AUTO_TEXT __attribute__((cleanup(text_done), unused))
 void text_clear(struct text *t); /* keeps the memory and clears the error */
 void text_put(struct text *t, const char *s);
 void text_write(struct text *t, const void *p, size_t bytes);

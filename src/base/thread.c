@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 struct thread {
 	const struct mem *mem;
@@ -15,16 +14,10 @@ struct thread {
 	pthread_t id;
 };
 
-static void set_name(const char name[static 16])
-{
-	memcpy(nl6_self.name, name, sizeof(nl6_self.name));
-	(void)prctl(PR_SET_NAME, nl6_self.name);
-}
-
 static void *thread_main(void *arg)
 {
 	struct thread *t = arg;
-	set_name(t->conf.name);
+	threads_rename(t->conf.name);
 	if (t->conf.label)
 		(void)label_swap(t->conf.label);
 	t->conf.run(t->conf.arg);
@@ -60,7 +53,7 @@ void thread_adopt(const char *name, const struct label *label)
 {
 	char padded[16] = {0};
 	memcpy(padded, name, strnlen(name, sizeof(padded) - 1));
-	set_name(padded);
+	threads_rename(padded);
 	(void)label_swap(label);
 	if (nl6_self.rcu_count == 0)
 		rcu_thread_init();

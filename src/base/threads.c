@@ -1,6 +1,8 @@
 #include "base/threads.h"
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -37,6 +39,29 @@ static void unlock_registry(const sigset_t *old)
 {
 	(void)pthread_mutex_unlock(&threads_lock);
 	(void)pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* In a child of fork only the calling thread lives, under another id, and nobody samples it. */
+static void child_after_fork(void)
+{
+	struct self *s = &nl6_self;
+	(void)pthread_mutex_init(&threads_lock, NULL);
+	threads_hooks = (struct threads_hooks){0};
+	threads_first = NULL;
+	threads_n = 0;
+	s->sampler = NULL;
+	if (!s->tid)
+		return;
+	s->tid = gettid();
+	s->next = NULL;
+	s->prev = &threads_first;
+	threads_first = s;
+	threads_n = 1;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
 void threads_add(void)
@@ -76,6 +101,15 @@ void threads_remove(void)
 	unlock_registry(&old);
 }
 
+void threads_rename(const char name[static 16])
+{
+	sigset_t old;
+	lock_registry(&old);
+	memcpy(nl6_self.name, name, sizeof(nl6_self.name));
+	unlock_registry(&old);
+	(void)prctl(PR_SET_NAME, name);
+}
+
 void threads_each(void (*fn)(void *arg, struct self *thread), void *arg)
 {
 	sigset_t old;
@@ -94,11 +128,14 @@ unsigned threads_count(void)
 	return n;
 }
 
-void threads_set_hooks(const struct threads_hooks *hooks)
+void threads_set_hooks(
+	const struct threads_hooks *hooks, void (*each)(void *arg, struct self *thread), void *arg)
 {
 	sigset_t old;
 	lock_registry(&old);
 	threads_hooks = hooks ? *hooks : (struct threads_hooks){0};
+	for (struct self *s = threads_first; s && each; s = s->next)
+		each(arg, s);
 	unlock_registry(&old);
 }
 

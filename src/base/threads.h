@@ -6,18 +6,23 @@
 /* Adds and removes the calling thread; thread_adopt and the interposed pthread_create call them. */
 void threads_add(void);
 void threads_remove(void);
+/* Gives the calling thread its name, here and in ps. */
+void threads_rename(const char name[static 16]);
 /* Calls fn for each thread while none can come or go: fn must be short and make no thread. */
 void threads_each(void (*fn)(void *arg, struct self *thread), void *arg);
 unsigned threads_count(void);
 
-/* Called in the thread itself, with SIGPROF blocked, when it has been added or is about to leave.
- * NULL: none. Returns after calls under way have ended. */
+/* Called in the thread itself, with SIGPROF blocked and the registry locked, when it has been added
+ * or is about to leave. NULL: none. */
 struct threads_hooks {
 	void (*born)(void *arg, struct self *thread);
 	void (*gone)(void *arg, struct self *thread);
 	void *arg;
 };
-void threads_set_hooks(const struct threads_hooks *hooks);
+/* Sets the hooks (NULL: none) and, in one step with it, calls each (may be NULL) for the threads
+ * there are, so that none is missed or seen twice. */
+void threads_set_hooks(
+	const struct threads_hooks *hooks, void (*each)(void *arg, struct self *thread), void *arg);
 
 /* Return addresses of the caller and its callers, at most room; not async-signal-safe. */
 unsigned threads_here(uintptr_t *pcs, unsigned room);

@@ -28,7 +28,7 @@ int lab_check_range(const struct addr *first, const struct addr *last, struct fa
 		const char *what;
 	} never[] = {
 #define V4(a, b, c, d, len) {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}}, 96 + (len)}
-		{V4(0, 0, 0, 0, 8), "this network (RFC 1122)"},
+		{V4(0, 0, 0, 0, 8), "reserved (0.0.0.0/8)"},
 		{V4(169, 254, 0, 0, 16), "link-local"},
 		{V4(224, 0, 0, 0, 4), "multicast"},
 		{V4(255, 255, 255, 255, 32), "broadcast"},

@@ -608,19 +608,3 @@ void ehframe_done(struct ehframe_table *t)
 	mem_free(t->mem, t->hash);
 	*t = (struct ehframe_table){.mem = t->mem};
 }
-
-const struct ehframe_recipe *ehframe_find(const struct ehframe_table *t, uintptr_t pc)
-{
-	uintptr_t off = pc - t->base;
-	if (t->n == 0 || pc < t->base || off > UINT32_MAX || (uint32_t)off < t->pcs[0])
-		return NULL;
-	uint32_t lo = 0, n = t->n;
-	while (n > 1) {
-		uint32_t half = n / 2;
-		if (t->pcs[lo + half] <= (uint32_t)off)
-			lo += half;
-		n -= half;
-	}
-	const struct ehframe_recipe *r = &t->recipe[t->recipes[lo]];
-	return r->cfa == EHFRAME_NONE ? NULL : r;
-}

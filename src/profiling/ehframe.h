@@ -55,5 +55,3 @@ struct ehframe_image {
 MUST_CHECK int ehframe_compile(
 	const struct mem *mem, const struct ehframe_image *img, struct ehframe_table *ret_table);
 void ehframe_done(struct ehframe_table *t);
-/* The recipe for an address, NULL when there is none. Async-signal-safe. */
-const struct ehframe_recipe *ehframe_find(const struct ehframe_table *t, uintptr_t pc);

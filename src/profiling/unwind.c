@@ -172,6 +172,23 @@ static const struct object *find_object(const struct unwind_tables *t, uintptr_t
 	return pc < t->objects[lo].text_hi ? &t->objects[lo] : NULL;
 }
 
+/* The recipe for an address, NULL when there is none. */
+static const struct ehframe_recipe *find_recipe(const struct ehframe_table *t, uintptr_t pc)
+{
+	uintptr_t off = pc - t->base;
+	if (t->n == 0 || pc < t->base || off > UINT32_MAX || (uint32_t)off < t->pcs[0])
+		return NULL;
+	uint32_t lo = 0, n = t->n;
+	while (n > 1) {
+		uint32_t half = n / 2;
+		if (t->pcs[lo + half] <= (uint32_t)off)
+			lo += half;
+		n -= half;
+	}
+	const struct ehframe_recipe *r = &t->recipe[t->recipes[lo]];
+	return r->cfa == EHFRAME_NONE ? NULL : r;
+}
+
 static bool load(const struct unwind_stack *stack, uintptr_t at, uintptr_t *ret_value)
 {
 	if (at % sizeof(uintptr_t) || at < stack->lo || at > stack->hi - sizeof(uintptr_t))
@@ -286,7 +303,7 @@ unsigned unwind_walk(const struct unwind_tables *t, const struct unwind_regs *re
 			return n;
 		}
 		pcs[n++] = at;
-		const struct ehframe_recipe *how = o ? ehframe_find(&o->table, at) : NULL;
+		const struct ehframe_recipe *how = o ? find_recipe(&o->table, at) : NULL;
 		uintptr_t sp = r.sp;
 		bool signal = how && how->cfa == EHFRAME_SIGNAL;
 		int end = how	  ? step_recipe(how, stack, &r)

@@ -47,7 +47,9 @@ static inline uint8_t rd_u8(struct rd *r)
 static inline uint16_t rd_be16(struct rd *r)
 {
 	const uint8_t *b = rd_bytes(r, 2);
-	return b ? (uint16_t)(b[0] << 8 | b[1]) : 0;
+	if (!b)
+		return 0;
+	return (uint16_t)(b[0] << 8 | b[1]);
 }
 static inline uint32_t rd_be32(struct rd *r)
 {

@@ -84,6 +84,7 @@ int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *typ
 	struct batch_ask batch = {.add = {
 					  .start = c->start,
 					  .netmask_len = (uint8_t)c->netmask,
+					  .netmask_given = c->netmask_given,
 					  .count = c->count,
 					  .types = pick.types,
 					  .n_types = pick.n,

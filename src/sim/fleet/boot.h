@@ -4,9 +4,10 @@
 #include "sim/fleet/batch.h"
 
 struct boot_conf {
-	struct addr start; /* -auto-start-ip; all zero: none */
-	uint32_t count;	   /* -auto-count */
-	uint16_t netmask;  /* -auto-netmask, of the start's family */
+	struct addr start;  /* -auto-start-ip; all zero: none */
+	uint32_t count;	    /* -auto-count */
+	uint16_t netmask;   /* -auto-netmask, of the start's family */
+	bool netmask_given; /* not the default: the range must fit it */
 	const char *type, *category;
 	bool round_robin;
 };

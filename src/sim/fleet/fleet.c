@@ -7,6 +7,10 @@
 static_assert(sizeof(struct device) == 128, "a row is two cache lines");
 static_assert(DEV_SNMP_N <= 16, "the counters are one cache line");
 
+const struct flag fleet_flags[] = {
+	FLAG_U64(struct fleet_conf, seed, "seed", 1, 0, UINT64_MAX,
+		"Seed of names, serials and counters: the same seed gives the same fleet"),
+	{0}};
 const struct counter fleet_counters[] = {
 	GAUGE(struct fleet, devices, "Devices in the fleet"),
 	GAUGE(struct fleet, pages, "Pages of 256 addresses with devices"),

@@ -4,6 +4,7 @@
 #include "base/addr.h"
 #include "base/clk.h"
 #include "base/fault.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "sim/fleet/fleet_range.h"
@@ -60,6 +61,7 @@ struct fleet_env { /* borrowed */
 struct fleet_conf {
 	uint64_t seed; /* -seed */
 };
+extern const struct flag fleet_flags[];
 extern const struct counter fleet_counters[];
 MUST_CHECK int fleet_new(
 	const struct fleet_env *env, const struct fleet_conf *conf, struct fleet **ret_fleet);

@@ -1,6 +1,9 @@
 #include "sim/fleet/pick.h"
+#include "sim/fleet/type_load.h"
 #include <errno.h>
 #include <string.h>
+
+#define SLUG_BYTES sizeof(((struct type_info *)0)->slug)
 
 void pick_done(struct pick *p)
 {
@@ -10,22 +13,25 @@ void pick_done(struct pick *p)
 	*p = (struct pick){0};
 }
 
-/* The file name's form without its suffix; a slug is [a-zA-Z0-9_-]+. */
-static int slug_of(const char *name, char slug[static 64], struct fault *fault)
+/* Takes the form of the file's name as well. */
+static int slug_of(const char *name, char slug[static SLUG_BYTES], struct fault *fault)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-	if (n == 0 || n >= 64 || (name[n] && strcmp(name + n, ".json") != 0))
-		return fault_set(fault, -EINVAL, "/resource_file",
-			"a name such as asr9k or asr9k.json",
-			"\"%.80s\" is not the name of a device type", name);
-	memcpy(slug, name, n);
-	slug[n] = 0;
-	return 0;
+	size_t n = strlen(name);
+	if (n > 5 && strcmp(name + n - 5, ".json") == 0)
+		n -= 5;
+	if (n < SLUG_BYTES) {
+		memcpy(slug, name, n);
+		slug[n] = 0;
+		if (type_slug_is(slug))
+			return 0;
+	}
+	return fault_set(fault, -EINVAL, "/resource_file", "a name such as asr9k or asr9k.json",
+		"\"%.80s\" is not the name of a device type", name);
 }
 
 static int pick_one(struct types *t, const char *name, struct pick *p, struct fault *fault)
 {
-	char slug[64];
+	char slug[SLUG_BYTES];
 	int r = slug_of(name, slug, fault);
 	if (r < 0)
 		return r;

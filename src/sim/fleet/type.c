@@ -41,6 +41,11 @@ const struct type *type_unref(const struct type *t)
 	return NULL;
 }
 
+const struct flag types_flags[] = {
+	FLAG_PATH(struct types_conf, user_dir, "devices", NULL,
+		"Read more device types from `DIR`; one of a built-in name replaces that"),
+	{0}};
+
 int types_new(const struct types_env *env, const struct types_conf *conf, struct types **ret_types)
 {
 	AUTO(types) struct types *t = mem_zalloc(env->mem, sizeof(*t));

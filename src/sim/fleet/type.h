@@ -3,6 +3,7 @@
 #pragma once
 #include "base/attr.h"
 #include "base/fault.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "sim/fleet/oidtab.h"
 #include <stdbool.h>
@@ -66,6 +67,7 @@ struct types_conf {
 	const char *builtin_dir; /* devices/ of the program */
 	const char *user_dir;	 /* -devices DIR or NULL */
 };
+extern const struct flag types_flags[]; /* all but builtin_dir */
 struct types;
 MUST_CHECK int types_new(
 	const struct types_env *env, const struct types_conf *conf, struct types **ret_types);

@@ -1,6 +1,7 @@
 #include "base/addr.h"
 #include "fake.h"
 #include <errno.h>
+#include <netinet/in.h>
 
 START_TEST(text_round_trip)
 {
@@ -75,4 +76,55 @@ START_TEST(a_prefix_ends)
 }
 END_TEST
 
-UNIT_MAIN(a_prefix_ends, text_round_trip, order_and_distance, prefixes)
+START_TEST(ipv6_is_written_as_rfc_5952)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {{"2001:DB8:0:0:0:0:0:1", "2001:db8::1"},
+		{"2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},
+		{"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},
+		{"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"}, {"::ffff:10.1.2.3", "10.1.2.3"},
+		{"::FFFF:a01:203", "10.1.2.3"}};
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct addr a;
+		char buf[ADDR_TEXT_BYTES];
+		ck_assert_int_eq(addr_parse(cases[i].in, &a), 0);
+		ck_assert_str_eq(addr_text(&a, buf), cases[i].out);
+	}
+}
+END_TEST
+
+START_TEST(socket_addresses)
+{
+	static const struct {
+		const char *text, *with_port;
+		int family;
+		bool loopback;
+	} cases[] = {{"127.10.0.1", "127.10.0.1:161", AF_INET, true},
+		{"128.0.0.1", "128.0.0.1:161", AF_INET, false},
+		{"::1", "[::1]:161", AF_INET6, true}, {"::2", "[::2]:161", AF_INET6, false}};
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct addr a, back;
+		struct sockaddr_storage sa;
+		uint16_t port = 0;
+		char buf[ADDR_PORT_TEXT_BYTES];
+		ck_assert_int_eq(addr_parse(cases[i].text, &a), 0);
+		socklen_t len = addr_to_sockaddr(&a, 161, &sa);
+		ck_assert_uint_eq(len, cases[i].family == AF_INET ? sizeof(struct sockaddr_in)
+								  : sizeof(struct sockaddr_in6));
+		ck_assert_int_eq(sa.ss_family, cases[i].family);
+		ck_assert_int_eq(addr_from_sockaddr((struct sockaddr *)&sa, &back, &port), 0);
+		ck_assert(addr_eq(&a, &back));
+		ck_assert_uint_eq(port, 161);
+		ck_assert_str_eq(addr_port_text(&a, 161, buf), cases[i].with_port);
+		ck_assert_int_eq(addr_is_loopback(&a), cases[i].loopback);
+	}
+	struct sockaddr unix_address = {.sa_family = AF_UNIX};
+	struct addr a;
+	uint16_t port;
+	ck_assert_int_eq(addr_from_sockaddr(&unix_address, &a, &port), -EAFNOSUPPORT);
+}
+END_TEST
+
+UNIT_MAIN(text_round_trip, order_and_distance, prefixes, a_prefix_ends, ipv6_is_written_as_rfc_5952,
+	socket_addresses)

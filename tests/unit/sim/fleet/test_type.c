@@ -1,6 +1,6 @@
-#include "sim/fleet/type.h"
 #include "fake.h"
 #include "sim/fleet/mib.h"
+#include "sim/fleet/type.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

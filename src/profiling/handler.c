@@ -1,0 +1,153 @@
+#include "profiling/handler.h"
+#include "base/attr.h"
+#include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define RING_MASK (HANDLER_RING_WORDS - 1)
+#define RECORD_WORDS (sizeof(struct handler_record) / sizeof(uint64_t))
+
+_Static_assert(sizeof(struct handler_record) % sizeof(uint64_t) == 0, "records are whole words");
+_Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "a word holds an address");
+
+/* Room for words in one piece, or NULL. May leave a mark that sends the reader to the start. */
+static struct handler_record *reserve(struct handler_thread *t, uint32_t words)
+{
+	uint64_t head = t->head, tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
+	uint64_t at = head & RING_MASK, left = HANDLER_RING_WORDS - at;
+	uint64_t skip = left < words ? left : 0;
+	if (HANDLER_RING_WORDS - (head - tail) < words + skip)
+		return NULL;
+	if (skip) {
+		((struct handler_record *)&t->ring[at])->words = 0;
+		head += skip;
+		t->head = head;
+	}
+	return (struct handler_record *)&t->ring[head & RING_MASK];
+}
+
+static void take_sample(struct handler_thread *t, const void *uc, enum handler_kind kind,
+	uint32_t weight, uint32_t request)
+{
+	struct unwind_regs regs;
+	struct unwind_stack stack = {t->self->stack_lo, t->self->stack_hi};
+	unwind_regs_from_ucontext(uc, &regs);
+	if (regs.sp < stack.lo || regs.sp >= stack.hi) {
+		t->lost_foreign_stack += weight;
+		return;
+	}
+	struct handler_record *rec = reserve(t, RECORD_WORDS + UNWIND_DEPTH);
+	if (!rec) {
+		t->lost_ring_full += weight;
+		return;
+	}
+	stack.lo = regs.sp;
+	enum unwind_end end;
+	const struct unwind_tables *tables = __atomic_load_n(&t->shared->tables, __ATOMIC_SEQ_CST);
+	unsigned n = unwind_walk(tables, &regs, &stack, (uintptr_t *)(rec + 1), UNWIND_DEPTH, &end);
+	rec->words = (uint32_t)(RECORD_WORDS + n);
+	rec->weight = weight;
+	rec->n = (uint16_t)n;
+	rec->end = (uint8_t)end;
+	rec->kind = (uint8_t)kind;
+	rec->request = request;
+	rec->label = __atomic_load_n(&t->self->label, __ATOMIC_RELAXED);
+	rec->span[0] = rec->span[1] = rec->span[2] = 0;
+	rec->span_name = NULL;
+	__atomic_store_n(
+		&t->head, t->head + rec->words, __ATOMIC_RELEASE); /* pairs with handler_peek */
+}
+
+static void on_sigprof(int sig UNUSED, siginfo_t *si, void *uc)
+{
+	int saved = errno;
+	__atomic_store_n(&nl6_self.in_handler, 1, __ATOMIC_SEQ_CST); /* pairs with handler_wait */
+	struct handler_thread *t = __atomic_load_n(&nl6_self.sampler, __ATOMIC_SEQ_CST);
+	/* The cookie tells our signals from others'; a late one of a thread that left finds NULL. A
+	 * thread that blocks SIGSEGV is in a crash handler: leave it alone. */
+	if (t && si->si_value.sival_ptr == t &&
+		!sigismember(&((ucontext_t *)uc)->uc_sigmask, SIGSEGV)) {
+		if (si->si_code == SI_TIMER)
+			take_sample(t, uc, HANDLER_CPU, 1 + (uint32_t)MAX(si->si_overrun, 0), 0);
+		else if (si->si_code == SI_QUEUE)
+			take_sample(t, uc, HANDLER_SNAPSHOT, 1,
+				__atomic_load_n(&t->snapshot_asked, __ATOMIC_ACQUIRE));
+	}
+	__atomic_store_n(&nl6_self.in_handler, 0, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+void handler_wait(const struct self *thread)
+{
+	while (__atomic_load_n(&thread->in_handler, __ATOMIC_SEQ_CST))
+		(void)sched_yield();
+}
+
+/* The system call itself, since a sanitizer's sigaction would defer the handler to the next
+ * interceptor, which a loop of its own never reaches. */
+#if defined(__x86_64__)
+#define SA_RESTORER_FLAG 0x04000000
+void handler_restore(void);
+__asm__(".text\n"
+	".type handler_restore,@function\n"
+	"	.cfi_startproc\n"
+	"	.cfi_signal_frame\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	nop\n" /* unwinders look up the return address less one */
+	"handler_restore:\n"
+	"	movq $15, %rax\n" /* rt_sigreturn */
+	"	syscall\n"
+	"	.cfi_endproc\n"
+	".size handler_restore,.-handler_restore\n");
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+int handler_install(void)
+{
+	struct kernel_sigaction sa = {on_sigprof,
+		SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER_FLAG, handler_restore, 0};
+	return syscall(SYS_rt_sigaction, SIGPROF, &sa, NULL, sizeof(sa.mask)) < 0 ? -errno : 0;
+}
+#else
+int handler_install(void)
+{
+	struct sigaction sa = {
+		.sa_sigaction = on_sigprof, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	return sigaction(SIGPROF, &sa, NULL) < 0 ? -errno : 0;
+}
+#endif
+
+int handler_ask(struct handler_thread *t, int pid, int tid, uint32_t request)
+{
+	siginfo_t si = {0};
+	si.si_signo = SIGPROF;
+	si.si_code = SI_QUEUE;
+	si.si_pid = pid;
+	si.si_uid = getuid();
+	si.si_value.sival_ptr = t;
+	__atomic_store_n(&t->snapshot_asked, request, __ATOMIC_RELEASE);
+	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGPROF, &si) < 0 ? -errno : 0;
+}
+
+const struct handler_record *handler_peek(struct handler_thread *t)
+{
+	uint64_t head = __atomic_load_n(&t->head, __ATOMIC_ACQUIRE); /* pairs with take_sample */
+	while (t->tail != head) {
+		struct handler_record *rec = (struct handler_record *)&t->ring[t->tail & RING_MASK];
+		if (rec->words)
+			return rec;
+		uint64_t left = HANDLER_RING_WORDS - (t->tail & RING_MASK);
+		__atomic_store_n(&t->tail, t->tail + left, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+void handler_next(struct handler_thread *t, const struct handler_record *rec)
+{
+	__atomic_store_n(&t->tail, t->tail + rec->words, __ATOMIC_RELEASE); /* pairs with reserve */
+}

@@ -1,0 +1,51 @@
+/* What runs in the signal handler, and the record of each thread it writes to. Compiled without
+ * sanitizers: it may interrupt their run-time. */
+#pragma once
+#include "base/self.h"
+#include "profiling/unwind.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HANDLER_RING_WORDS (1u << 14)
+
+/* In the ring, before the program counters. */
+struct handler_record {
+	uint32_t words; /* of the whole record; 0: go on at the start of the ring */
+	uint32_t weight;
+	uint16_t n;
+	uint8_t end, kind; /* enum handler_kind */
+	uint32_t request;  /* of a snapshot */
+	const struct label *label;
+	uint64_t span[3]; /* trace id, span id; 0: none */
+	const char *span_name;
+};
+enum handler_kind { HANDLER_CPU, HANDLER_SNAPSHOT };
+
+struct handler_thread {
+	struct self *self;
+	const struct handler_shared *shared;
+	uint64_t *ring;		 /* HANDLER_RING_WORDS, mmapped */
+	uint64_t head;		 /* words written; the handler's */
+	uint64_t tail;		 /* words read; the drainer's */
+	uint32_t snapshot_asked; /* id of the last request to this thread */
+	uint64_t lost_ring_full, lost_foreign_stack;
+	/* The sampler's. */
+	timer_t timer;
+	bool armed, has_timer, gone;
+	struct handler_thread *next;
+};
+/* Shared by all; swapped when libraries come or go. */
+struct handler_shared {
+	const struct unwind_tables *tables;
+};
+
+/* Installs the handler for SIGPROF, for good. */
+int handler_install(void);
+/* Returns when the thread is in no handler that began before. */
+void handler_wait(const struct self *thread);
+/* A signal that asks the thread for its stack; -ESRCH when it is gone. */
+int handler_ask(struct handler_thread *t, int pid, int tid, uint32_t request);
+/* The next record of the ring, NULL when there is none; handler_next frees its room. */
+const struct handler_record *handler_peek(struct handler_thread *t);
+void handler_next(struct handler_thread *t, const struct handler_record *rec);

@@ -1,0 +1,458 @@
+#include "profiling/sampler.h"
+#include "base/rnd.h"
+#include "base/thread.h"
+#include "base/threads.h"
+#include "profiling/handler.h"
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DRAIN_NS (100 * NS_PER_MS)
+#define SNAPSHOT_NS (200 * NS_PER_MS)
+
+const char *const sampler_lost_text[SAMPLER_LOST_N] = {"ring full", "foreign stack"};
+
+struct sampler {
+	struct sampler_env env;
+	struct sampler_conf conf;
+	struct handler_shared shared;
+	struct unwind_tables *tables;
+	struct thread *thread;
+	/* Guards what follows; taken within the registry's lock, never around it. */
+	struct lock lock;
+	struct cond changed;
+	struct handler_thread *threads; /* living and, until drained, gone */
+	struct sampler_reader *readers;
+	bool stop, sampling;
+	uint64_t samples, lost[SAMPLER_LOST_N], ends[UNWIND_ENDS];
+	uint32_t snapshot; /* id of the last request */
+	struct snapshot *asking;
+	uint64_t born; /* threads armed so far; spreads their first expiry */
+};
+struct sampler_reader {
+	struct sampler *sampler;
+	struct sampler_reader *next;
+	struct stacks *stacks;
+	uint32_t max_stacks;
+	uint64_t started_ns;
+};
+struct snapshot_thread {
+	struct sampler_thread_info info;
+	uintptr_t birth[SELF_BIRTH_DEPTH], pcs[UNWIND_DEPTH];
+	struct handler_thread *t;
+};
+struct snapshot {
+	uint32_t request;
+	unsigned n, room, answered;
+	struct snapshot_thread *threads;
+};
+
+/* The CPU clock of a thread: timer_create(2), the kernel's encoding of clock ids. */
+static clockid_t thread_clock(pid_t tid)
+{
+	return (clockid_t)((~(unsigned)tid << 3) | 6);
+}
+
+static void set_timer(struct sampler *s, struct handler_thread *t, bool on)
+{
+	struct itimerspec every = {{0, 0}, {0, 0}};
+	if (!t->has_timer || t->armed == on)
+		return;
+	if (on) {
+		/* Threads born together must not tick in step. */
+		uint64_t period_ns = NS_PER_SEC / s->conf.hz;
+		uint64_t first_ns =
+			1 +
+			rnd_u64(clk_ns(s->env.clk), (uint64_t)t->self->tid, s->born++) % period_ns;
+		every.it_interval = (struct timespec){
+			(time_t)(period_ns / NS_PER_SEC), (long)(period_ns % NS_PER_SEC)};
+		every.it_value = (struct timespec){
+			(time_t)(first_ns / NS_PER_SEC), (long)(first_ns % NS_PER_SEC)};
+	}
+	if (timer_settime(t->timer, 0, &every, NULL) == 0)
+		t->armed = on;
+}
+
+static void make_timer(struct handler_thread *t)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+	ev.sigev_value.sival_ptr = t;
+	ev._sigev_un._tid = t->self->tid;
+	t->has_timer = timer_create(thread_clock(t->self->tid), &ev, &t->timer) == 0;
+}
+
+/* A thread is there: from the registry's hook, in that thread, or for each when the sampler opens.
+ */
+static void adopt_thread(void *arg, struct self *self)
+{
+	struct sampler *s = arg;
+	struct handler_thread *t = mem_zalloc(s->env.mem, sizeof(*t));
+	void *ring = t ? mmap(NULL, HANDLER_RING_WORDS * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+		       : MAP_FAILED;
+	if (ring == MAP_FAILED) {
+		mem_free(s->env.mem, t);
+		return;
+	}
+	t->self = self;
+	t->shared = &s->shared;
+	t->ring = ring;
+	make_timer(t);
+	LOCK_SCOPE(&s->lock);
+	t->next = s->threads;
+	s->threads = t;
+	__atomic_store_n(&self->sampler, t, __ATOMIC_RELEASE);
+	set_timer(s, t, s->sampling);
+}
+
+/* A thread leaves: its timer goes first, then the record is left to the drainer. */
+static void release_thread(void *arg, struct self *self)
+{
+	struct sampler *s = arg;
+	struct handler_thread *t = self->sampler;
+	if (!t)
+		return;
+	LOCK_SCOPE(&s->lock);
+	if (t->has_timer)
+		(void)timer_delete(t->timer);
+	__atomic_store_n(&self->sampler, NULL, __ATOMIC_SEQ_CST);
+	handler_wait(self);
+	t->has_timer = t->armed = false;
+	t->gone = true;
+	t->self = NULL;
+}
+
+static void deliver(struct sampler *s, const struct handler_record *rec)
+{
+	struct stack_span span = {.name = rec->span_name};
+	memcpy(span.trace_id, rec->span, sizeof(span.trace_id));
+	memcpy(span.span_id, &rec->span[2], sizeof(span.span_id));
+	struct stack stack = {.label = rec->label,
+		.span = rec->span[2] ? &span : NULL,
+		.values = {rec->weight, (int64_t)rec->weight * (int64_t)(NS_PER_SEC / s->conf.hz)},
+		.end = rec->end,
+		.n = rec->n,
+		.pcs = (const uintptr_t *)(rec + 1)};
+	s->samples += rec->weight;
+	s->ends[rec->end]++;
+	for (struct sampler_reader *r = s->readers; r; r = r->next)
+		stacks_add(r->stacks, &stack);
+}
+
+static void answer_snapshot(
+	struct sampler *s, struct handler_thread *t, const struct handler_record *rec)
+{
+	struct snapshot *a = s->asking;
+	if (!a || rec->request != a->request)
+		return;
+	for (unsigned i = 0; i < a->n; i++) {
+		struct snapshot_thread *st = &a->threads[i];
+		if (st->t != t || st->info.answered)
+			continue;
+		memcpy(st->pcs, rec + 1, rec->n * sizeof(st->pcs[0]));
+		st->info.n = rec->n;
+		st->info.end = rec->end;
+		st->info.label = rec->label;
+		st->info.answered = true;
+		a->answered++;
+	}
+}
+
+static void free_thread(struct sampler *s, struct handler_thread *t)
+{
+	s->lost[SAMPLER_LOST_RING_FULL] += t->lost_ring_full;
+	s->lost[SAMPLER_LOST_FOREIGN_STACK] += t->lost_foreign_stack;
+	(void)munmap(t->ring, HANDLER_RING_WORDS * sizeof(uint64_t));
+	mem_free(s->env.mem, t);
+}
+
+/* Empties all rings; the lock is held. */
+static void drain(struct sampler *s)
+{
+	for (struct handler_thread **at = &s->threads, *t; (t = *at);) {
+		const struct handler_record *rec;
+		while ((rec = handler_peek(t))) {
+			if (rec->kind == HANDLER_CPU)
+				deliver(s, rec);
+			else
+				answer_snapshot(s, t, rec);
+			handler_next(t, rec);
+		}
+		if (t->gone) {
+			*at = t->next;
+			free_thread(s, t);
+		} else {
+			at = &t->next;
+		}
+	}
+}
+
+static void wait_for_handler(void *arg UNUSED, struct self *self)
+{
+	handler_wait(self);
+}
+
+static void refresh_tables(struct sampler *s)
+{
+	struct unwind_tables *fresh, *old;
+	if (!unwind_is_stale(s->tables) || unwind_compile(s->env.mem, &fresh) < 0)
+		return;
+	{
+		LOCK_SCOPE(&s->lock);
+		old = s->tables;
+		s->tables = fresh;
+		__atomic_store_n(&s->shared.tables, fresh, __ATOMIC_SEQ_CST);
+	}
+	threads_each(wait_for_handler, NULL);
+	(void)unwind_tables_free(old);
+}
+
+static void run(void *arg)
+{
+	struct sampler *s = arg;
+	for (;;) {
+		{
+			LOCK_SCOPE(&s->lock);
+			if (!s->stop && s->sampling)
+				(void)cond_wait_until(
+					&s->changed, &s->lock, clk_ns(s->env.clk) + DRAIN_NS);
+			while (!s->stop && !s->sampling)
+				cond_wait(&s->changed, &s->lock);
+			drain(s);
+			if (s->stop)
+				return;
+		}
+		refresh_tables(s);
+	}
+}
+
+int sampler_open(const struct sampler_env *env, const struct sampler_conf *conf,
+	struct sampler **ret_sampler)
+{
+	assert(conf->hz >= 1 && conf->hz <= 1000);
+	struct sampler *s = mem_zalloc(env->mem, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->env = *env;
+	s->conf = *conf;
+	int r = unwind_compile(env->mem, &s->tables);
+	if (r == 0)
+		r = handler_install();
+	if (r < 0) {
+		(void)unwind_tables_free(s->tables);
+		mem_free(env->mem, s);
+		return r;
+	}
+	s->shared.tables = s->tables;
+	lock_init(&s->lock);
+	cond_init(&s->changed);
+	struct thread_conf tc = {.name = "profiling-0", .run = run, .arg = s};
+	threads_set_hooks(
+		&(struct threads_hooks){adopt_thread, release_thread, s}, adopt_thread, s);
+	r = thread_start(env->mem, &tc, &s->thread);
+	if (r < 0) {
+		(void)sampler_close(s);
+		return r;
+	}
+	*ret_sampler = s;
+	return 0;
+}
+
+struct sampler *sampler_close(struct sampler *s)
+{
+	if (!s)
+		return NULL;
+	assert(!s->readers);
+	if (s->thread) {
+		{
+			LOCK_SCOPE(&s->lock);
+			s->stop = true;
+			cond_wake_all(&s->changed);
+		}
+		s->thread = thread_join(s->thread);
+	}
+	threads_set_hooks(NULL, release_thread, s);
+	{
+		LOCK_SCOPE(&s->lock);
+		drain(s);
+	}
+	assert(!s->threads);
+	(void)unwind_tables_free(s->tables);
+	cond_done(&s->changed);
+	lock_done(&s->lock);
+	return mem_free(s->env.mem, s);
+}
+
+/* Arms or disarms all; the lock is held. Threads that got no timer before are tried again. */
+static void set_sampling(struct sampler *s, bool on)
+{
+	s->sampling = on;
+	for (struct handler_thread *t = s->threads; t; t = t->next) {
+		if (on && !t->gone && !t->has_timer)
+			make_timer(t);
+		set_timer(s, t, on);
+	}
+	cond_wake_all(&s->changed);
+}
+
+int sampler_read_start(struct sampler *s, uint32_t max_stacks, struct sampler_reader **ret_reader)
+{
+	struct sampler_reader *r = mem_zalloc(s->env.mem, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->sampler = s;
+	r->max_stacks = max_stacks;
+	int e = stacks_new(s->env.mem, max_stacks, &r->stacks);
+	if (e < 0) {
+		mem_free(s->env.mem, r);
+		return e;
+	}
+	LOCK_SCOPE(&s->lock);
+	drain(s); /* what was sampled before belongs to the other readers */
+	r->next = s->readers;
+	s->readers = r;
+	if (!s->sampling)
+		set_sampling(s, true);
+	r->started_ns = clk_ns(s->env.clk);
+	*ret_reader = r;
+	return 0;
+}
+
+void sampler_read_stop(
+	struct sampler_reader *r, struct stacks **ret_stacks, uint64_t *ret_duration_ns)
+{
+	struct sampler *s = r->sampler;
+	{
+		LOCK_SCOPE(&s->lock);
+		struct sampler_reader **at = &s->readers;
+		while (*at != r)
+			at = &(*at)->next;
+		if (s->readers == r && !r->next)
+			set_sampling(s, false);
+		drain(s);
+		*at = r->next;
+		*ret_duration_ns = clk_ns(s->env.clk) - r->started_ns;
+	}
+	*ret_stacks = r->stacks;
+	mem_free(s->env.mem, r);
+}
+
+int sampler_read_turn(
+	struct sampler_reader *r, struct stacks **ret_stacks, uint64_t *ret_duration_ns)
+{
+	struct sampler *s = r->sampler;
+	struct stacks *fresh;
+	int e = stacks_new(s->env.mem, r->max_stacks, &fresh);
+	if (e < 0)
+		return e;
+	LOCK_SCOPE(&s->lock);
+	drain(s);
+	uint64_t now_ns = clk_ns(s->env.clk);
+	*ret_stacks = r->stacks;
+	*ret_duration_ns = now_ns - r->started_ns;
+	r->stacks = fresh;
+	r->started_ns = now_ns;
+	return 0;
+}
+
+uint32_t sampler_readers(struct sampler *s)
+{
+	LOCK_SCOPE(&s->lock);
+	uint32_t n = 0;
+	for (struct sampler_reader *r = s->readers; r; r = r->next)
+		n++;
+	return n;
+}
+
+void sampler_status(struct sampler *s, struct sampler_status *ret_status)
+{
+	LOCK_SCOPE(&s->lock);
+	struct sampler_status st = {
+		.hz = s->conf.hz, .sampling = s->sampling, .samples = s->samples};
+	memcpy(st.lost, s->lost, sizeof(st.lost));
+	memcpy(st.ends, s->ends, sizeof(st.ends));
+	unwind_tables_info(s->tables, &st.unwind);
+	st.bytes = st.unwind.bytes;
+	for (struct handler_thread *t = s->threads; t; t = t->next) {
+		st.bytes += sizeof(*t) + HANDLER_RING_WORDS * sizeof(uint64_t);
+		st.lost[SAMPLER_LOST_RING_FULL] +=
+			__atomic_load_n(&t->lost_ring_full, __ATOMIC_RELAXED);
+		st.lost[SAMPLER_LOST_FOREIGN_STACK] +=
+			__atomic_load_n(&t->lost_foreign_stack, __ATOMIC_RELAXED);
+		if (t->gone)
+			continue;
+		st.threads++;
+		if (!t->has_timer && st.threads_unarmed++ == 0)
+			memcpy(st.unarmed_name, t->self->name, sizeof(st.unarmed_name));
+	}
+	for (struct sampler_reader *r = s->readers; r; r = r->next)
+		st.bytes += stacks_bytes(r->stacks);
+	*ret_status = st;
+}
+
+struct asking {
+	struct sampler *s;
+	struct snapshot *a;
+};
+
+static void ask_thread(void *arg, struct self *self)
+{
+	struct asking *k = arg;
+	struct snapshot *a = k->a;
+	struct handler_thread *t = self->sampler;
+	if (!t || a->n == a->room)
+		return;
+	struct snapshot_thread *st = &a->threads[a->n++];
+	st->t = t;
+	st->info = (struct sampler_thread_info){.tid = self->tid,
+		.label = __atomic_load_n(&self->label, __ATOMIC_RELAXED),
+		.birth_n = self->birth_n};
+	memcpy(st->info.name, self->name, sizeof(st->info.name));
+	for (unsigned i = 0; i < self->birth_n; i++)
+		st->birth[i] = self->birth[i] - 1;
+	(void)handler_ask(t, getpid(), self->tid, a->request);
+}
+
+int sampler_threads(
+	struct sampler *s, void (*fn)(void *arg, const struct sampler_thread_info *info), void *arg)
+{
+	struct snapshot a = {.room = threads_count() + 16};
+	a.threads = mem_array(s->env.mem, a.room, sizeof(*a.threads));
+	if (!a.threads)
+		return -ENOMEM;
+	{
+		LOCK_SCOPE(&s->lock);
+		while (s->asking) /* one at a time */
+			cond_wait(&s->changed, &s->lock);
+		a.request = ++s->snapshot;
+		s->asking = &a;
+	}
+	threads_each(ask_thread, &(struct asking){s, &a});
+	uint64_t until_ns = clk_ns(s->env.clk) + SNAPSHOT_NS;
+	{
+		LOCK_SCOPE(&s->lock);
+		for (drain(s); a.answered < a.n && clk_ns(s->env.clk) < until_ns; drain(s))
+			(void)cond_wait_until(
+				&s->changed, &s->lock, clk_ns(s->env.clk) + NS_PER_MS);
+		s->asking = NULL;
+		cond_wake_all(&s->changed);
+	}
+	for (unsigned i = 0; i < a.n; i++) {
+		a.threads[i].info.pcs = a.threads[i].pcs;
+		a.threads[i].info.birth = a.threads[i].birth;
+		fn(arg, &a.threads[i].info);
+	}
+	mem_free(s->env.mem, a.threads);
+	return 0;
+}
+
+unsigned sampler_walk_here(struct sampler *s, const struct unwind_regs *regs, uintptr_t *pcs,
+	unsigned room, enum unwind_end *ret_end)
+{
+	struct unwind_stack stack = {nl6_self.stack_lo, nl6_self.stack_hi};
+	return unwind_walk(__atomic_load_n(&s->shared.tables, __ATOMIC_SEQ_CST), regs, &stack, pcs,
+		room, ret_end);
+}

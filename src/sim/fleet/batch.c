@@ -1,0 +1,289 @@
+#include "base/label.h"
+#include "base/rcu.h"
+#include "sim/fleet/batch_impl.h"
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+static LABEL_SUBSYSTEM(label_fleet, "fleet");
+
+const struct counter batches_counters[] = {
+	GAUGE(struct batches, waiting_batches, "Create batches that wait"),
+	GAUGE(struct batches, running_batches, "Create batches that run"),
+	COUNTER(struct batches, done_batches, "Create batches done"),
+	COUNTER(struct batches, failed_batches, "Create batches that failed"),
+	COUNTER(struct batches, refused_batches, "Create batches refused when asked for"),
+	{0},
+};
+
+int batches_new(const struct batches_env *env, struct batches **ret_batches)
+{
+	struct batches *b = mem_zalloc(env->mem, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->env = *env;
+	b->book.mem = env->mem;
+	lock_init(&b->lock);
+	cond_init(&b->ended);
+	int r = stats_attach(env->stats, batches_counters, NULL, b);
+	if (r < 0) {
+		(void)batches_free(b);
+		return r;
+	}
+	*ret_batches = b;
+	return 0;
+}
+
+struct batches *batches_free(struct batches *b)
+{
+	if (!b)
+		return NULL;
+	batches_stop(b);
+	stats_detach(b->env.stats, b);
+	for (unsigned i = 0; i < BATCH_HISTORY; i++)
+		(void)batch_job_free(b, b->history[i]);
+	batch_book_done(&b->book);
+	cond_done(&b->ended);
+	lock_done(&b->lock);
+	return mem_free(b->env.mem, b);
+}
+
+static void thread_run(void *arg)
+{
+	struct batches *b = arg;
+	void *item;
+	while (queue_take(b->queue, &item) == 0)
+		batch_job_run(b, item);
+}
+
+int batches_start(struct batches *b)
+{
+	struct queue *q;
+	int r = queue_new(b->env.mem, BATCH_WAITING_MAX, &q);
+	if (r < 0)
+		return r;
+	lock_take(&b->lock);
+	b->stopping = false;
+	b->queue = q;
+	lock_drop(&b->lock);
+	for (unsigned i = 0; r == 0 && i < BATCH_THREADS; i++) {
+		struct thread_conf conf = {.label = &label_fleet, .run = thread_run, .arg = b};
+		(void)snprintf(conf.name, sizeof(conf.name), "fleet-%u", i);
+		r = thread_start(b->env.mem, &conf, &b->threads[i]);
+	}
+	if (r < 0)
+		batches_stop(b);
+	return r;
+}
+
+void batches_stop(struct batches *b)
+{
+	lock_take(&b->lock);
+	b->stopping = true;
+	struct queue *q = b->queue;
+	lock_drop(&b->lock);
+	if (!q)
+		return;
+	/* The threads end what is queued, at once for they see that it stops, and then themselves.
+	 */
+	queue_close(q);
+	for (unsigned i = 0; i < BATCH_THREADS; i++)
+		b->threads[i] = thread_join(b->threads[i]);
+	/* What is left was queued while no thread could be started. */
+	for (void *item; queue_take(q, &item) == 0;)
+		batch_job_run(b, item);
+	lock_take(&b->lock);
+	b->queue = queue_free(q);
+	lock_drop(&b->lock);
+}
+
+static struct batch_job *job_new(
+	struct batches *b, const struct batch_ask *ask, const struct addr *last)
+{
+	struct batch_job *j = mem_zalloc(b->env.mem, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->add = ask->add;
+	j->types = mem_copy(
+		b->env.mem, ask->add.types, ask->add.n_types * sizeof(const struct type *));
+	if (!j->types)
+		return batch_job_free(b, j);
+	for (uint32_t i = 0; i < j->add.n_types; i++)
+		(void)type_ref(j->types[i]);
+	j->add.types = j->types;
+	j->info.first = ask->add.start;
+	j->info.last = *last;
+	j->info.requested = ask->add.count;
+	return j;
+}
+
+static int refuse_meeting(const struct batches *b, const struct batch_job *j,
+	const struct batch_job *other, struct fault *reterr_fault)
+{
+	char first[ADDR_TEXT_BYTES], last[ADDR_TEXT_BYTES], first2[ADDR_TEXT_BYTES],
+		last2[ADDR_TEXT_BYTES];
+	uint64_t age_ns = clk_ns(b->env.clk) - other->info.asked_ns;
+	return fault_set(reterr_fault, -EBUSY, "/start_ip", NULL,
+		"%s-%s meets batch %llu (%s-%s), which %s and is %llu s old",
+		addr_text(&j->info.first, first), addr_text(&j->info.last, last),
+		(unsigned long long)other->info.id, addr_text(&other->info.first, first2),
+		addr_text(&other->info.last, last2),
+		other->info.state == BATCH_WAITING ? "waits" : "runs",
+		(unsigned long long)(age_ns / NS_PER_SEC));
+}
+
+/* Bytes that the active batches have yet to take. */
+static uint64_t bytes_promised(const struct batches *b)
+{
+	uint64_t bytes = 0;
+	for (const struct batch_job *j = b->active; j; j = j->next)
+		bytes += fleet_bytes_needed(j->info.requested - j->info.done);
+	return bytes;
+}
+
+/* Devices that are there already between first and last. */
+static uint32_t count_there(
+	const struct fleet *f, const struct addr *first, const struct addr *last)
+{
+	uint32_t n = 0;
+	struct addr at = *first;
+	rcu_in();
+	n += fleet_find(f, &at) != NULL;
+	for (const struct device *d; (d = fleet_next(f, &at)) && addr_cmp(&d->addr, last) <= 0;) {
+		at = d->addr;
+		if (++n % BATCH_SLICE == 0) {
+			rcu_out();
+			rcu_in();
+		}
+	}
+	rcu_out();
+	return n;
+}
+
+static int check_memory(struct batches *b, const struct batch_job *j, struct fault *reterr_fault)
+{
+	if (!b->env.available_bytes)
+		return 0;
+	uint64_t available = b->env.available_bytes(b->env.arg);
+	lock_take(&b->lock);
+	uint64_t promised = bytes_promised(b);
+	lock_drop(&b->lock);
+	uint64_t needed = fleet_bytes_needed(j->add.count);
+	if (needed + promised <= available)
+		return 0;
+	uint32_t there = count_there(b->env.fleet, &j->info.first, &j->info.last);
+	needed = fleet_bytes_needed(j->add.count - MIN(there, j->add.count));
+	if (needed + promised <= available)
+		return 0;
+	const double mib = 1 << 20;
+	return fault_set(reterr_fault, -ENOSPC, "/device_count", NULL,
+		"%u devices need %.1f MiB of memory, %.1f MiB are available%s", j->add.count,
+		(double)needed / mib, (double)(available - MIN(available, promised)) / mib,
+		promised ? " beside the batches in progress" : "");
+}
+
+/* Numbers the job and queues it; needs the lock. */
+static int job_queue(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	if (!b->queue || b->stopping)
+		return fault_set(reterr_fault, -ESHUTDOWN, "", NULL, "no batch is taken now");
+	if (b->deleting)
+		return fault_set(reterr_fault, -EBUSY, "", NULL, "all devices are being deleted");
+	struct batch_job **at = &b->active;
+	for (; *at; at = &(*at)->next)
+		if (addr_cmp(&j->info.first, &(*at)->info.last) <= 0 &&
+			addr_cmp(&(*at)->info.first, &j->info.last) <= 0)
+			return refuse_meeting(b, j, *at, reterr_fault);
+	/* A batch is known to the fleet by 32 bits, of which 0 means none. */
+	j->info.id = b->last_id + 1 + ((uint32_t)(b->last_id + 1) == 0);
+	j->add.batch = (uint32_t)j->info.id;
+	j->info.asked_ns = clk_ns(b->env.clk);
+	/* The threads look at the job under the lock first: it may still change here. */
+	int r = queue_put(b->queue, j);
+	if (r < 0)
+		return fault_set(reterr_fault, r == -EPIPE ? -ESHUTDOWN : r, "", NULL,
+			"%u create batches wait already", BATCH_WAITING_MAX);
+	b->last_id = j->info.id;
+	*at = j;
+	stat_add(&b->waiting_batches, 1);
+	return 0;
+}
+
+int batch_submit(struct batches *b, const struct batch_ask *ask,
+	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
+	struct fault *reterr_fault)
+{
+	const struct fleet_add *add = &ask->add;
+	assert(add->n_types > 0);
+	struct addr last;
+	struct batch_job *j = NULL;
+	int r = fleet_range_check(
+		&add->start, add->netmask_len, add->netmask_given, add->count, &last, reterr_fault);
+	if (r == 0 && !(j = job_new(b, ask, &last)))
+		r = fault_set(reterr_fault, -ENOMEM, "", NULL, "no memory for the batch");
+	if (r == 0)
+		r = check_memory(b, j, reterr_fault);
+	LOCK_SCOPE(&b->lock);
+	if (r == 0) {
+		j->done = done;
+		j->done_arg = done_arg;
+		r = job_queue(b, j, reterr_fault);
+	}
+	if (r < 0) {
+		stat_add(&b->refused_batches, 1);
+		(void)batch_job_free(b, j);
+		return r;
+	}
+	*ret_id = j->info.id;
+	return 0;
+}
+
+int batch_get(struct batches *b, uint64_t id, struct batch_info *ret_info)
+{
+	LOCK_SCOPE(&b->lock);
+	for (const struct batch_job *j = b->active; j; j = j->next)
+		if (j->info.id == id) {
+			*ret_info = j->info;
+			return 0;
+		}
+	for (unsigned i = 0; i < BATCH_HISTORY; i++)
+		if (b->history[i] && b->history[i]->info.id == id) {
+			*ret_info = b->history[i]->info;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+void batch_each_active(
+	struct batches *b, void (*fn)(void *arg, const struct batch_info *info), void *arg)
+{
+	LOCK_SCOPE(&b->lock);
+	for (const struct batch_job *j = b->active; j; j = j->next)
+		fn(arg, &j->info);
+}
+
+int batches_delete(struct batches *b, const struct addr *a)
+{
+	struct fleet_gone gone = {batch_on_gone, b};
+	int r = fleet_del(b->env.fleet, a, &gone);
+	batch_undo_dead(b);
+	return r;
+}
+
+uint64_t batches_delete_all(struct batches *b)
+{
+	struct fleet_gone gone = {batch_on_gone, b};
+	lock_take(&b->lock);
+	while (b->deleting)
+		cond_wait(&b->ended, &b->lock);
+	b->deleting = true;
+	while (b->active)
+		cond_wait(&b->ended, &b->lock);
+	lock_drop(&b->lock);
+	uint64_t n = fleet_del_all(b->env.fleet, &gone);
+	batch_undo_dead(b);
+	LOCK_SCOPE(&b->lock);
+	b->deleting = false;
+	cond_wake_all(&b->ended);
+	return n;
+}

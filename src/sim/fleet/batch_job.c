@@ -1,0 +1,169 @@
+#include "base/log.h"
+#include "sim/fleet/batch_impl.h"
+#include <errno.h>
+#include <stdio.h>
+
+void batch_job_drop_types(struct batches *b, struct batch_job *j)
+{
+	for (uint32_t i = 0; j->types && i < j->add.n_types; i++)
+		(void)type_unref(j->types[i]);
+	j->types = mem_free(b->env.mem, j->types);
+}
+
+struct batch_job *batch_job_free(struct batches *b, struct batch_job *j)
+{
+	if (j)
+		batch_job_drop_types(b, j);
+	return mem_free(b->env.mem, j);
+}
+
+/* Undoes what lost its last device. */
+void batch_undo_dead(struct batches *b)
+{
+	for (;;) {
+		lock_take(&b->lock);
+		struct batch_holding *h = batch_book_dead(&b->book);
+		lock_drop(&b->lock);
+		if (!h)
+			return;
+		b->env.undo(b->env.arg, &h->first, &h->last, h->snmp_port);
+		(void)mem_free(b->env.mem, h);
+	}
+}
+
+/* From the fleet, with its lock held. */
+void batch_on_gone(void *arg, uint32_t batch, uint64_t n)
+{
+	struct batches *b = arg;
+	LOCK_SCOPE(&b->lock);
+	batch_book_gone(&b->book, batch, n);
+}
+
+/* Is the job to end early? Then says why. */
+static int job_goes_on(struct batches *b, struct fault *reterr_fault)
+{
+	LOCK_SCOPE(&b->lock);
+	if (b->stopping)
+		return fault_set(
+			reterr_fault, -ESHUTDOWN, "", NULL, "nl6 was stopped before the end");
+	if (b->deleting)
+		return fault_set(
+			reterr_fault, -EBUSY, "", NULL, "all devices were deleted before the end");
+	return 0;
+}
+
+static int job_slices(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	struct fleet_added added = {0};
+	for (uint32_t at = 0, n; at < j->add.count; at += n) {
+		int r = job_goes_on(b, reterr_fault);
+		if (r < 0)
+			return r;
+		n = MIN(BATCH_SLICE, j->add.count - at);
+		r = fleet_add_slice(b->env.fleet, &j->add, at, n, &added);
+		if (r < 0)
+			return fault_set(reterr_fault, r, "", NULL,
+				"no memory for devices from number %u on", at + 1);
+		LOCK_SCOPE(&b->lock);
+		j->info.added = added;
+		j->info.done = at + n;
+	}
+	return 0;
+}
+
+/* Deletes what a failed job created: nothing half-made is left. */
+static void job_take_back(struct batches *b, struct batch_job *j)
+{
+	struct fleet_gone gone = {batch_on_gone, b};
+	(void)fleet_del_range(b->env.fleet, &j->info.first, &j->info.last, j->add.batch, &gone);
+}
+
+static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	int r = job_goes_on(b, reterr_fault);
+	if (r < 0)
+		return r;
+	lock_take(&b->lock);
+	r = batch_book_open(
+		&b->book, j->add.batch, &j->info.first, &j->info.last, j->add.snmp_port);
+	lock_drop(&b->lock);
+	if (r < 0)
+		return fault_set(reterr_fault, r, "", NULL, "no memory to begin the batch");
+	r = b->env.prepare(
+		b->env.arg, &j->info.first, &j->info.last, j->add.snmp_port, reterr_fault);
+	if (r < 0) {
+		LOCK_SCOPE(&b->lock);
+		batch_book_forget(&b->book, j->add.batch);
+		return r;
+	}
+	r = job_slices(b, j, reterr_fault);
+	if (r < 0)
+		job_take_back(b, j);
+	lock_take(&b->lock);
+	batch_book_close(&b->book, j->add.batch, j->info.added.created);
+	lock_drop(&b->lock);
+	batch_undo_dead(b);
+	return r;
+}
+
+static void job_tell(const struct batch_job *j, int r, const struct fault *fault)
+{
+	char subject[32], first[ADDR_TEXT_BYTES], last[ADDR_TEXT_BYTES];
+	(void)snprintf(subject, sizeof(subject), "batch %llu", (unsigned long long)j->info.id);
+	(void)addr_text(&j->info.first, first);
+	(void)addr_text(&j->info.last, last);
+	if (r < 0)
+		log_warn(subject, r, "%s-%s failed: %s", first, last, fault->text);
+	else
+		log_info(subject, 0, "%s-%s done: %u created, %u there already, %u differ", first,
+			last, j->info.added.created, j->info.added.existing,
+			j->info.added.differing);
+}
+
+static void job_begin(struct batches *b, struct batch_job *j)
+{
+	LOCK_SCOPE(&b->lock);
+	j->info.state = BATCH_RUNNING;
+	j->info.started_ns = clk_ns(b->env.clk);
+	stat_set(&b->waiting_batches, b->waiting_batches - 1);
+	stat_add(&b->running_batches, 1);
+}
+
+/* The job leaves the active ones; what it was stays in the history, for a while. */
+static void job_end(struct batches *b, struct batch_job *j, int r, const struct fault *fault)
+{
+	LOCK_SCOPE(&b->lock);
+	j->info.state = r < 0 ? BATCH_FAILED : BATCH_DONE;
+	j->info.ended_ns = clk_ns(b->env.clk);
+	if (r < 0) {
+		j->info.fault = *fault;
+		j->info.fault.code = r;
+		j->info.added.created = 0;
+	}
+	stat_add(r < 0 ? &b->failed_batches : &b->done_batches, 1);
+	stat_set(&b->running_batches, b->running_batches - 1);
+	struct batch_job **at = &b->active;
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	struct batch_job **kept = &b->history[b->n_history++ % BATCH_HISTORY];
+	(void)batch_job_free(b, *kept);
+	*kept = j;
+	cond_wake_all(&b->ended);
+}
+
+void batch_job_run(struct batches *b, struct batch_job *j)
+{
+	/* The job may leave the history and be freed as soon as it ended. */
+	void (*done)(void *arg, uint64_t id) = j->done;
+	void *done_arg = j->done_arg;
+	uint64_t id = j->info.id;
+	struct fault fault = {0};
+	job_begin(b, j);
+	int r = job_work(b, j, &fault);
+	batch_job_drop_types(b, j);
+	job_tell(j, r, &fault);
+	job_end(b, j, r, &fault);
+	if (done)
+		done(done_arg, id);
+}
