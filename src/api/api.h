@@ -24,7 +24,7 @@ struct api_env { /* borrowed */
 	struct fleet *fleet;
 	struct batches *batches;
 	struct types *types;
-	struct lab *lab;
+	struct lab *lab;		   /* NULL: the status tells nothing of it */
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const char *version;		   /* "v1.2.3" */
 	const char *web_dir;		   /* of the console's files; NULL: none */

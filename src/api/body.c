@@ -125,7 +125,8 @@ int body_decode(const char *body, size_t bytes, const struct body_key *keys, voi
 {
 	json_error_t error;
 	AUTO_BODY json_t *object = json_loadb(body, bytes, JSON_REJECT_DUPLICATES, &error);
-	if (!object && json_error_code(&error) == json_error_out_of_memory)
+	/* jansson says nothing at all where most of its allocations fail. */
+	if (!object && (!error.text[0] || json_error_code(&error) == json_error_out_of_memory))
 		return -ENOMEM;
 	if (!object)
 		return fault_set(reterr_fault, -EINVAL, "body", "one JSON object",

@@ -71,35 +71,33 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 	return 0;
 }
 
-static int judge_slug(const struct create *c, struct fault *f)
+/* Exception: what is wrong with a type is a fault of the body that names it: 400. The fault of its
+ * file is told without the folder. */
+static int refuse_type(struct fault *f, int r, const char *name)
 {
-	const char *s = c->resource_file.str;
-	size_t n = strlen(s), stem = n > 5 ? n - 5 : 0;
-	if (stem && strcmp(s + stem, ".json") == 0 &&
-		strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") ==
-			stem)
-		return 0;
-	return fault_set(f, -EINVAL, "/resource_file", "NAME.json",
-		"resource %.60s: is not a name of letters, digits, _ and - with .json", s);
+	if (f->code != r || f->field[0] == '/' || (r != -ENOENT && r != -EINVAL))
+		return r;
+	struct fault of_file = *f;
+	const char *slash = strrchr(of_file.field, '/'), *place = slash ? slash + 1 : of_file.field;
+	return fault_set(f, -EINVAL, "/resource_file", of_file.allowed,
+		"resource %.64s: %.100s%s%.200s", name, r == -ENOENT ? "" : place,
+		r == -ENOENT ? "" : ": ", of_file.text);
 }
 
 static int pick(struct request *rq, const struct create *c, struct pick *ret_pick)
 {
 	const struct api_env *env = api_env(rq->api);
 	struct pick_ask ask = {.round_robin = c->round_robin.on};
-	if (c->resource_file.given && *c->resource_file.str) {
-		int r = judge_slug(c, &rq->fault);
-		if (r < 0)
-			return r;
+	if (c->resource_file.given && *c->resource_file.str)
 		ask.slug = c->resource_file.str;
-	}
+	size_t n = ask.slug ? strlen(ask.slug) : 0;
+	if (ask.slug && (n < 5 || strcmp(ask.slug + n - 5, ".json") != 0))
+		return fault_set(&rq->fault, -EINVAL, "/resource_file", "NAME.json",
+			"resource %.64s: does not end in .json", ask.slug);
 	if (ask.round_robin && c->category.given && *c->category.str)
 		ask.category = c->category.str;
 	int r = pick_types(env->types, rq->mem, &ask, ret_pick, &rq->fault);
-	/* Exception: an unknown type is a fault of the body, not of the path: 400. */
-	if (r == -ENOENT)
-		r = rq->fault.code = -EINVAL;
-	return r;
+	return r < 0 ? refuse_type(&rq->fault, r, ask.slug ? ask.slug : "of the round robin") : 0;
 }
 
 static void on_done(void *arg, uint64_t id UNUSED)

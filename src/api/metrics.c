@@ -102,10 +102,6 @@ static int metrics_get(struct request *rq)
 	text_put(m.t, "nl6_build_info{version=\"");
 	put_escaped(m.t, env->version);
 	text_put(m.t, "\"} 1\n");
-	put_gauge(&m, "nl6_fleet_devices", NULL, "Devices of the fleet",
-		(double)fleet_count(env->fleet));
-	put_gauge(&m, "nl6_fleet_memory_bytes", "bytes", "Memory that the fleet's rows hold",
-		(double)fleet_bytes(env->fleet));
 	stats_each(env->stats, on_counter, &m);
 	put_process(&m);
 	text_put(m.t, "# EOF\n");

@@ -120,7 +120,8 @@ static int status_get(struct request *rq)
 		(unsigned long long)((clk_ns(env->clk) - api_started_ns(rq->api)) / NS_PER_SEC));
 	text_key(t, "lab");
 	text_put(t, "{");
-	lab_status(env->lab, t);
+	if (env->lab)
+		lab_status(env->lab, t);
 	text_put(t, "}");
 	put_counters(t, env);
 	text_put(t, "}");
