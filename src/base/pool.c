@@ -34,7 +34,7 @@
 #define CHUNK_BYTES_MIN ((size_t)64 << 10)
 #define CHUNK_BYTES_MAX ((size_t)2 << 20)
 
-/* At the end of its memory, so that objects begin on a page. */
+/* Apart from its memory, so that objects fill that, and that a test's allocator can refuse one. */
 struct chunk {
 	struct chunk *next;
 	void *memory;
@@ -82,6 +82,7 @@ struct pool *pool_free(struct pool *p)
 		CHUNK_UNMAPS(memory, bytes);
 		UNPOISON(memory, bytes);
 		(void)munmap(memory, bytes);
+		(void)mem_free(p->mem, c);
 	}
 	return mem_free(p->mem, p);
 }
@@ -89,16 +90,20 @@ struct pool *pool_free(struct pool *p)
 static int add_chunk(struct pool *p)
 {
 	size_t bytes = p->next_chunk_bytes;
+	struct chunk *c = mem_alloc(p->mem, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
+	if (memory == MAP_FAILED) {
+		(void)mem_free(p->mem, c);
 		return -ENOMEM;
+	}
 	(void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, memory, bytes, p->name);
-	struct chunk *c = (struct chunk *)(memory + bytes) - 1;
 	*c = (struct chunk){p->chunks, memory, bytes};
 	p->chunks = c;
 	p->fresh = memory;
-	p->fresh_end = memory + ((char *)c - memory) / p->object_bytes * p->object_bytes;
+	p->fresh_end = memory + bytes / p->object_bytes * p->object_bytes;
 	p->mapped_bytes += bytes;
 	p->next_chunk_bytes = MIN(bytes * 2, CHUNK_BYTES_MAX);
 	CHUNK_MAPPED(memory, bytes);

@@ -70,7 +70,11 @@ END_TEST
 static int make_pool(struct fake *f, void *arg UNUSED)
 {
 	AUTO(pool) struct pool *p = NULL;
-	return pool_new(f->mem, "test", 8, 8, &p);
+	int r = pool_new(f->mem, "test", 8, 8, &p);
+	/* Two chunks. */
+	for (unsigned i = 0; r == 0 && i <= (64 << 10) / 8; i++)
+		r = pool_take(p) ? 0 : -ENOMEM;
+	return r;
 }
 
 START_TEST(each_allocation_may_fail)
