@@ -12,6 +12,7 @@
 #define RIPPLE_SWING 88
 _Static_assert(BURST_SWING + RIPPLE_SWING < 256, "bursts could turn a counter back");
 #define STREAM_IF 0x6966 /* of rnd_u64 */
+#define GOLDEN 0x9e3779b97f4a7c15ull
 #define IANA_SOFTWARE_LOOPBACK 24
 
 /* The day curve: how much each quarter of an hour is above or below the mean, 1/256. Quiet before
@@ -36,9 +37,10 @@ static const int16_t day_sum[SLOTS] = {0, -146, -304, -474, -655, -846, -1046, -
  * function whose slope is above -1: so the sum never falls. */
 static uint64_t weigh(uint64_t local_ns, int16_t day)
 {
-	int64_t at = (int64_t)(local_ns % DAY_NS);
-	int64_t slot = at / SLOT_NS;
-	int64_t area = day_sum[slot] * SLOT_NS + day_curve[slot] * (at - slot * SLOT_NS);
+	uint64_t slots = local_ns / SLOT_NS;
+	uint32_t slot = (uint32_t)(slots % SLOTS);
+	int64_t at = (int64_t)(local_ns - slots * SLOT_NS);
+	int64_t area = day_sum[slot] * SLOT_NS + day_curve[slot] * at;
 	return local_ns + (uint64_t)((day * area) >> 16);
 }
 
@@ -47,7 +49,7 @@ void ifcount_init(struct ifcount *c, const struct device *d, uint64_t now_ns)
 	/* A degree of longitude is four minutes of solar time; a day more keeps it above 0. */
 	int64_t shift_ns = DAY_NS + (int64_t)(ident_city(d)->lon * 240.0 * (double)NS_PER_SEC);
 	c->profile = d->conf->type->profile;
-	c->seed = d->seed;
+	c->seed = rnd_u64(d->seed, STREAM_IF, 0);
 	c->up_ns = now_ns > d->boot_ns ? now_ns - d->boot_ns : 0;
 	c->local_ns = d->boot_ns + (uint64_t)shift_ns;
 	c->weighed = weigh(c->local_ns, c->profile->day);
@@ -60,8 +62,7 @@ static int64_t bursts(uint64_t lane, uint64_t x)
 	int64_t at = (int64_t)(x - group * BURST_NS);
 	unsigned ripple = (unsigned)((uint64_t)at / RIPPLE_NS);
 	int64_t ripple_at = at - ripple * (int64_t)RIPPLE_NS;
-	uint64_t here = rnd_mix(lane + group * 0x9e3779b97f4a7c15ull);
-	uint64_t next = rnd_mix(lane + (group + 1) * 0x9e3779b97f4a7c15ull);
+	uint64_t here = rnd_mix(lane + group * GOLDEN), next = rnd_mix(lane + (group + 1) * GOLDEN);
 	int64_t k0 = here >> 56, k1 = next >> 56;
 	int64_t r0 = here >> 8 * ripple & 0xff;
 	int64_t r1 = (ripple == 3 ? next : here >> 8 * (ripple + 1)) & 0xff;
@@ -94,71 +95,88 @@ static uint64_t rate(uint64_t speed_bps, uint64_t util)
 	return (speed_bps * util >> 16) * 137438 / 1000;
 }
 
-struct mix { /* shares of all packets, 1/65536 */
-	uint32_t mcast, bcast;
+/* One direction of an interface: what is drawn for it once and for all. */
+struct lane {
+	uint64_t hash;
+	bool idle; /* keepalives only; both directions alike */
 };
 
-static struct mix mix_of(const struct type_if *i, bool idle, uint64_t lane)
+static bool is_loopback(const struct type_if *i)
 {
-	if (i->iana_type == IANA_SOFTWARE_LOOPBACK)
-		return (struct mix){0, 0};
-	if (idle) /* neighbours' hellos, mostly */
-		return (struct mix){45000, 3000};
-	return (struct mix){(uint32_t)pick(lane, 8, 130, 3900), (uint32_t)pick(lane, 24, 30, 1000)};
+	return i->iana_type == IANA_SOFTWARE_LOOPBACK;
+}
+
+static struct lane draw(const struct ifcount *c, const struct type_if *i, enum if_direction dir)
+{
+	uint64_t n = c->seed + 2 * (uint64_t)i->index * GOLDEN;
+	uint64_t in = rnd_mix(n), out = rnd_mix(n + GOLDEN);
+	return (struct lane){
+		.hash = dir == IF_OUT && !is_loopback(i) ? out : in, /* a loopback hears itself */
+		.idle = i->load == IF_LOAD_PROFILE && (in & 0xff) < c->profile->idle};
+}
+
+static uint64_t octets_of(const struct ifcount *c, const struct type_if *i, struct lane l)
+{
+	const struct if_profile *p = c->profile;
+	if (i->oper != IF_UP || i->admin != IF_UP || i->load == IF_LOAD_NONE)
+		return 0;
+	uint64_t octets_q40 = rate(i->speed_bps, pick(l.hash, 40, p->util_min, p->util_max));
+	if (l.idle) /* 60 to 400 octets a second */
+		octets_q40 = MIN(octets_q40, pick(l.hash, 32, 60, 400) * 1099);
+	if (i->load == IF_LOAD_LIGHT)
+		octets_q40 >>= 7;
+	uint64_t ns = weigh(c->local_ns + warp(l.hash, c->up_ns), p->day) - c->weighed;
+	return mul_shift(ns, octets_q40, 40);
+}
+
+struct mix { /* packets an octet, 1/2^32 */
+	uint64_t ucast, mcast, bcast;
+};
+
+static struct mix mix_of(const struct ifcount *c, const struct type_if *i, struct lane l)
+{
+	const struct if_profile *p = c->profile;
+	if (l.idle) { /* neighbours' hellos, mostly */
+		uint64_t all = pick(l.hash, 8, PACKETS_Q32(180), PACKETS_Q32(70));
+		uint64_t mcast = all * 45000 >> 16, bcast = all * 3000 >> 16;
+		return (struct mix){all - mcast - bcast, mcast, bcast};
+	}
+	uint64_t all = pick(l.hash, 8, p->packets_min_q32, p->packets_max_q32);
+	if (is_loopback(i))
+		return (struct mix){all, 0, 0};
+	uint64_t mcast = all * pick(l.hash, 16, 130, 3900) >> 16;
+	uint64_t bcast = all * pick(l.hash, 24, 30, 1000) >> 16;
+	return (struct mix){all - mcast - bcast, mcast, bcast};
 }
 
 void ifcount_lane(const struct ifcount *c, const struct type_if *i, enum if_direction dir,
 	struct ifcount_lane *ret_lane)
 {
-	*ret_lane = (struct ifcount_lane){0};
-	if (i->oper != IF_UP || i->admin != IF_UP || i->load == IF_LOAD_NONE || i->speed_bps == 0)
-		return;
-	const struct if_profile *p = c->profile;
-	bool echo = i->iana_type == IANA_SOFTWARE_LOOPBACK; /* what goes out comes in */
-	uint64_t port = rnd_u64(c->seed, STREAM_IF, i->index);
-	uint64_t lane = rnd_mix(port + (echo ? IF_IN : dir));
-	bool idle = i->load == IF_LOAD_PROFILE && (port & 0xff) < p->idle;
-	uint64_t util = pick(lane, 40, p->util_min, p->util_max);
-	uint64_t octets_q40 = rate(i->speed_bps, util);
-	if (idle)
-		octets_q40 = MIN(octets_q40, pick(lane, 32, 60, 400) * 1099);
-	if (i->load == IF_LOAD_LIGHT)
-		octets_q40 >>= 7;
-	uint64_t ns = weigh(c->local_ns + warp(lane, c->up_ns), p->day) - c->weighed;
-	uint64_t octets = mul_shift(ns, octets_q40, 40);
-	uint32_t size = (uint32_t)(idle ? pick(port, 8, 70, 180)
-					: pick(port, 8 + 16 * dir, p->packet_min, p->packet_max));
-	uint64_t packets_q32 = UINT32_MAX / size;
-	struct mix mix = mix_of(i, idle, lane);
-	uint64_t mcast_q32 = packets_q32 * mix.mcast >> 16,
-		 bcast_q32 = packets_q32 * mix.bcast >> 16;
-	ret_lane->octets = octets;
-	ret_lane->mcast = mul_shift(octets, mcast_q32, 32);
-	ret_lane->bcast = mul_shift(octets, bcast_q32, 32);
-	ret_lane->ucast = mul_shift(octets, packets_q32 - mcast_q32 - bcast_q32, 32);
+	struct lane l = draw(c, i, dir);
+	struct mix mix = mix_of(c, i, l);
+	uint64_t octets = octets_of(c, i, l);
+	*ret_lane = (struct ifcount_lane){octets, mul_shift(octets, mix.ucast, 32),
+		mul_shift(octets, mix.mcast, 32), mul_shift(octets, mix.bcast, 32)};
 }
 
 uint64_t ifcount_get(const struct ifcount *c, const struct type_if *i, enum if_column col)
 {
-	struct ifcount_lane l;
-	ifcount_lane(c, i, (col - IF_COL_IN_OCTETS) % 2 ? IF_OUT : IF_IN, &l);
+	struct lane l = draw(c, i, (col - IF_COL_IN_OCTETS) % 2 ? IF_OUT : IF_IN);
+	uint64_t octets = octets_of(c, i, l);
+	if (col <= IF_COL_OUT_OCTETS)
+		return octets;
+	struct mix mix = mix_of(c, i, l);
 	switch (col) {
-	case IF_COL_IN_OCTETS:
-	case IF_COL_OUT_OCTETS:
-		return l.octets;
 	case IF_COL_IN_UCAST:
 	case IF_COL_OUT_UCAST:
-		return l.ucast;
+		return mul_shift(octets, mix.ucast, 32);
 	case IF_COL_IN_MCAST:
 	case IF_COL_OUT_MCAST:
-		return l.mcast;
+		return mul_shift(octets, mix.mcast, 32);
 	case IF_COL_IN_BCAST:
 	case IF_COL_OUT_BCAST:
-		return l.bcast;
-	case IF_COL_IN_NUCAST:
-	case IF_COL_OUT_NUCAST:
-		return l.mcast + l.bcast;
-	default:
-		return 0;
+		return mul_shift(octets, mix.bcast, 32);
+	default: /* the sum of the two, not a product of sums: they must agree */
+		return mul_shift(octets, mix.mcast, 32) + mul_shift(octets, mix.bcast, 32);
 	}
 }

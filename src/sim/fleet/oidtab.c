@@ -249,10 +249,14 @@ void oidtab_done(struct oidtab *t)
 	*t = (struct oidtab){0};
 }
 
-/* <0, 0, >0: row against key, knowing that both share the first skip bytes. */
-static int cmp_row(const struct oidtab *t, uint32_t i, const uint8_t *key, size_t key_len)
+/* <0, 0, >0: row against key when their heads are equal. Heads that hold all that follows the
+ * shared bytes leave only the lengths to compare (the padding is 0, as the least arc). */
+static int cmp_tail(const struct oidtab *t, uint32_t i, const uint8_t *key, size_t key_len)
 {
-	return oid_key_cmp(oidtab_key(t, i), t->rows[i].key_len, key, key_len);
+	size_t row_len = t->rows[i].key_len, whole = t->skip + sizeof(uint64_t);
+	if (LIKELY(row_len <= whole && key_len <= whole))
+		return (row_len > key_len) - (row_len < key_len);
+	return oid_key_cmp(oidtab_key(t, i), row_len, key, key_len);
 }
 
 uint32_t oidtab_seek(const struct oidtab *t, const uint8_t *key, size_t key_len, bool *ret_exact)
@@ -272,9 +276,9 @@ uint32_t oidtab_seek(const struct oidtab *t, const uint8_t *key, size_t key_len,
 		n -= half;
 	}
 	lo += t->heads[lo] < h;
-	/* Among equal heads the keys decide. */
+	/* Among equal heads the rest of the key decides: step on in growing strides, then halve. */
 	uint32_t hi = lo, step = 1;
-	while (hi < t->n && t->heads[hi] == h && cmp_row(t, hi, key, key_len) < 0) {
+	while (hi < t->n && t->heads[hi] == h && cmp_tail(t, hi, key, key_len) < 0) {
 		lo = hi + 1;
 		hi += step;
 		step *= 2;
@@ -282,12 +286,12 @@ uint32_t oidtab_seek(const struct oidtab *t, const uint8_t *key, size_t key_len,
 	hi = MIN(hi, t->n);
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->heads[mid] <= h && cmp_row(t, mid, key, key_len) < 0)
+		if (t->heads[mid] == h && cmp_tail(t, mid, key, key_len) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	*ret_exact = lo < t->n && cmp_row(t, lo, key, key_len) == 0;
+	*ret_exact = lo < t->n && t->heads[lo] == h && cmp_tail(t, lo, key, key_len) == 0;
 	return lo;
 }
 
