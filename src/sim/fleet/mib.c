@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-static const struct mib_part *const parts[] = {&mib_core};
+static const struct mib_part *const parts[] = {&mib_core, &mib_ip, &mib_host, &mib_vendor};
 
 const struct mib_group *mib_group_nth(unsigned i)
 {

@@ -233,6 +233,11 @@ static int take(struct nl6_reader *n, const struct nl6_entry *e)
 		return nl6_if_take(n, e, &ref);
 	if (scalar && strcmp(ref.group->oid, "1.3.6.1.2.1.1") == 0 && ref.object->arc <= 7)
 		return take_system(n, e, &ref);
+	if (ref.object->access == MIB_NO) {
+		nl6_count(&n->hidden, "%s, %.60s", ref.object->name,
+			oid_text(&e->oid, text, sizeof(text)));
+		return 0;
+	}
 	if (!type_makes(ref.number))
 		return take_object(n, e, &ref);
 	nl6_count(&n->taken, "%s, %.60s", ref.object->name, oid_text(&e->oid, text, sizeof(text)));
@@ -258,6 +263,7 @@ static int warn_all(struct nl6_reader *n)
 		{&n->optical, "channels of the section optical are not served in this build"},
 		{&n->unserved, "files or keys are not served in this build"},
 		{&n->doubles, "OIDs appear again, the last value is served"},
+		{&n->hidden, "values of index columns, which are not accessible, are not served"},
 		{&n->taken, "values are made by nl6 itself, not taken from the file"},
 		{&n->mistyped, "values do not fit the type of their object and are served as "
 			       "number or text, or not at all where nl6 makes the object"},

@@ -18,7 +18,8 @@ struct nl6_reader {
 	const struct type_file *files;
 	struct nl6_entry *entries; /* of the allocator */
 	uint32_t n, room;
-	struct nl6_tally ssh, api, optical, doubles, taken, mistyped, wide, negative, cut, unserved;
+	struct nl6_tally ssh, api, optical, doubles, taken, hidden, mistyped, wide, negative, cut,
+		unserved;
 	uint32_t at_if; /* slot of the interface found last */
 };
 void nl6_count(struct nl6_tally *t, const char *fmt, ...) PRINTF(2, 3);
