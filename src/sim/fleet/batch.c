@@ -132,13 +132,14 @@ static int refuse_meeting(const struct batches *b, const struct batch_job *j,
 		(unsigned long long)(age_ns / NS_PER_SEC));
 }
 
-/* Bytes that the active batches have yet to take. */
-static uint64_t bytes_promised(const struct batches *b)
+/* Devices that the active batches have yet to make. */
+static uint64_t devices_promised(struct batches *b)
 {
-	uint64_t bytes = 0;
+	uint64_t n = 0;
+	LOCK_SCOPE(&b->lock);
 	for (const struct batch_job *j = b->active; j; j = j->next)
-		bytes += fleet_bytes_needed(j->info.requested - j->info.done);
-	return bytes;
+		n += j->info.requested - j->info.done;
+	return n;
 }
 
 /* Devices that are there already between first and last. */
@@ -165,20 +166,19 @@ static int check_memory(struct batches *b, const struct batch_job *j, struct fau
 	if (!b->env.available_bytes)
 		return 0;
 	uint64_t available = b->env.available_bytes(b->env.arg);
-	lock_take(&b->lock);
-	uint64_t promised = bytes_promised(b);
-	lock_drop(&b->lock);
-	uint64_t needed = fleet_bytes_needed(j->add.count);
-	if (needed + promised <= available)
+	uint64_t promised = devices_promised(b), count = j->add.count;
+	if (fleet_bytes_needed(promised + count) <= available)
 		return 0;
 	uint32_t there = count_there(b->env.fleet, &j->info.first, &j->info.last);
-	needed = fleet_bytes_needed(j->add.count - MIN(there, j->add.count));
-	if (needed + promised <= available)
+	count -= MIN(there, j->add.count);
+	if (count == 0 || fleet_bytes_needed(promised + count) <= available)
 		return 0;
+	uint64_t taken = promised ? fleet_bytes_needed(promised) : 0;
 	const double mib = 1 << 20;
 	return fault_set(reterr_fault, -ENOSPC, "/device_count", NULL,
 		"%u devices need %.1f MiB of memory, %.1f MiB are available%s", j->add.count,
-		(double)needed / mib, (double)(available - MIN(available, promised)) / mib,
+		(double)fleet_bytes_needed(count) / mib,
+		(double)(available - MIN(available, taken)) / mib,
 		promised ? " beside the batches in progress" : "");
 }
 

@@ -77,11 +77,10 @@ const char *ident_serial(const struct device *d, char buf[static IDENT_TEXT_BYTE
 #define MAC_V6 0x2000u	     /* bit 13: devices of IPv6 */
 #define MAC_CHASSIS_V4 0x42u /* first bytes 02:42 */
 #define MAC_CHASSIS_V6 (MAC_V6 | 0x43u)
-#define MAC_PORTS (0x2000u - 2) /* numbers left for ports in each family */
 
 void ident_mac(const struct device *d, uint32_t port, uint8_t mac[static 6])
 {
-	static_assert(IDENT_MAC_PORTS <= MAC_PORTS, "the ports promised have numbers");
+	static_assert(IDENT_MAC_PORTS + 2 < MAC_V6, "thirteen bits number the ports");
 	bool v4 = addr_is_v4(&d->addr);
 	uint32_t lead, tail;
 	memcpy(&tail, d->addr.b + 12, 4);
@@ -91,10 +90,10 @@ void ident_mac(const struct device *d, uint32_t port, uint8_t mac[static 6])
 		memcpy(&mid, d->addr.b + 8, 4);
 		tail ^= (uint32_t)rnd_u64(0, hi, mid);
 	}
-	if (port > MAC_PORTS) {
+	if (port > IDENT_MAC_PORTS) {
 		/* Beyond the numbers: mixed into the address, too. */
 		tail ^= (uint32_t)rnd_mix(port);
-		port = 1 + port % MAC_PORTS;
+		port = 1 + port % IDENT_MAC_PORTS;
 	}
 	/* Ports are numbered around the two that mark a chassis. */
 	lead = port + (port >= MAC_CHASSIS_V4 ? 2 : 0);

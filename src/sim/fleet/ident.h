@@ -28,9 +28,9 @@ const char *ident_addr_digits(const struct addr *a, char buf[static IDENT_TEXT_B
 /* Locally administered unicast addresses. port 0: the chassis, 02:42:a:b:c:d for IPv4 a.b.c.d and
  * 82:43:... for IPv6. Port n: the first two bytes tell family and n, the other four the address
  * (IPv6: its last 32 bits mixed with the others), so no two ports of a fleet share one, nor two of
- * IPv6 devices in one /96; across /96s, and for ports from IDENT_MAC_PORTS on, it is only unlikely.
+ * IPv6 devices in one /96; across /96s, and for ports above IDENT_MAC_PORTS, it is only unlikely.
  */
-#define IDENT_MAC_PORTS 8100u
+#define IDENT_MAC_PORTS 8189u
 void ident_mac(const struct device *d, uint32_t port, uint8_t mac[static 6]);
 /* snmpEngineID (RFC 3411 5, SnmpEngineID) of enterprise 32473: IPv4: format 3 with the chassis MAC,
  * 11 bytes; IPv6: format 2 with the address, 21 bytes. Returns the length. */
