@@ -1,6 +1,8 @@
 """Checks answers against an OpenAPI 3.0 document."""
 
+import functools
 import json
+import pathlib
 import re
 from urllib.parse import urlsplit
 
@@ -8,8 +10,15 @@ from openapi_schema_validator import OAS30ReadValidator, oas30_format_checker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT4
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 class Spec:
+    @staticmethod
+    @functools.cache
+    def of_docs():
+        return Spec(json.loads((ROOT / "docs/openapi.json").read_text()))
+
     def __init__(self, document):
         self.document = document
         resource = Resource(contents=document, specification=DRAFT4)
@@ -49,6 +58,7 @@ class Spec:
             assert not reply.body, f"{method} {path}: a body that is not documented"
             return
         kind = reply.headers.get_content_type()
+        content = {k.partition(";")[0]: v for k, v in content.items()}
         assert kind in content, f"{method} {path}: {kind} is not among {list(content)}"
         schema = content[kind].get("schema")
         if schema and kind.endswith("json"):

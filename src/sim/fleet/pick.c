@@ -41,6 +41,9 @@ static int pick_one(struct types *t, const char *name, struct pick *p, struct fa
 	r = types_get(t, slug, &p->types[0], fault);
 	if (r == 0)
 		p->n = 1;
+	if (r == -ENOENT)
+		r = fault_set(fault, -EINVAL, "/resource_file", NULL,
+			"resource %.60s: no such device type", slug);
 	return r;
 }
 

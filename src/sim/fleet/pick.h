@@ -15,9 +15,9 @@ struct pick {
 	uint32_t n;
 	bool named; /* not merely the default */
 };
-/* -EINVAL: the slug is none or its file is at fault, nothing is of the category, or the settings
- * exclude each other; -ENOENT: no such type; the fault names what is allowed and, as field,
- * /resource_file or /category. Types whose file went away are left out of a round robin. Any
+/* -EINVAL: there is no such type, nothing is of the category, or the settings exclude each other;
+ * the fault names /resource_file or /category and what is allowed. -EINVAL of types_get: a file is
+ * at fault, which the fault names. Types whose file went away are left out of a round robin. Any
  * thread. */
 MUST_CHECK int pick_types(struct types *t, const struct mem *mem, const struct pick_ask *ask,
 	struct pick *ret_pick, struct fault *reterr_fault);

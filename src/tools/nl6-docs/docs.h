@@ -1,8 +1,12 @@
-/* The documents that are made from the program's tables. Each function appends one to a text. */
+/* The documents that are made from the program's tables. Each function appends one to a text, whose
+ * err also tells what else failed. */
 #pragma once
 #include "base/text.h"
 
 void docs_flags_md(struct text *t);
+void docs_metrics_md(struct text *t);
+void docs_oids_md(struct text *t);
+void docs_openapi_json(struct text *t);
 void docs_man(struct text *t);
 void docs_bash(struct text *t);
 void docs_zsh(struct text *t);

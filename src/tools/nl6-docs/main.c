@@ -13,6 +13,9 @@ static const struct {
 	bool committed;
 } documents[] = {
 	{"flags.md", docs_flags_md, true},
+	{"metrics.md", docs_metrics_md, true},
+	{"oids.md", docs_oids_md, true},
+	{"openapi.json", docs_openapi_json, true},
 	{"nl6.1", docs_man, false},
 	{"nl6.bash", docs_bash, false},
 	{"_nl6", docs_zsh, false},
