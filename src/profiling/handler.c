@@ -6,27 +6,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define RING_MASK (HANDLER_RING_WORDS - 1)
 #define RECORD_WORDS (sizeof(struct handler_record) / sizeof(uint64_t))
 
 _Static_assert(sizeof(struct handler_record) % sizeof(uint64_t) == 0, "records are whole words");
 _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "a word holds an address");
-
-/* Room for words in one piece, or NULL. May leave a mark that sends the reader to the start. */
-static struct handler_record *reserve(struct handler_thread *t, uint32_t words)
-{
-	uint64_t head = t->head, tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
-	uint64_t at = head & RING_MASK, left = HANDLER_RING_WORDS - at;
-	uint64_t skip = left < words ? left : 0;
-	if (HANDLER_RING_WORDS - (head - tail) < words + skip)
-		return NULL;
-	if (skip) {
-		((struct handler_record *)&t->ring[at])->words = 0;
-		head += skip;
-		t->head = head;
-	}
-	return (struct handler_record *)&t->ring[head & RING_MASK];
-}
 
 static void take_sample(struct handler_thread *t, const void *uc, enum handler_kind kind,
 	uint32_t weight, uint32_t request)
@@ -38,7 +21,7 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 		t->lost_foreign_stack += weight;
 		return;
 	}
-	struct handler_record *rec = reserve(t, RECORD_WORDS + UNWIND_DEPTH);
+	struct handler_record *rec = ring_reserve(&t->ring, RECORD_WORDS + UNWIND_DEPTH);
 	if (!rec) {
 		t->lost_ring_full += weight;
 		return;
@@ -47,7 +30,6 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	enum unwind_end end;
 	const struct unwind_tables *tables = __atomic_load_n(&t->shared->tables, __ATOMIC_SEQ_CST);
 	unsigned n = unwind_walk(tables, &regs, &stack, (uintptr_t *)(rec + 1), UNWIND_DEPTH, &end);
-	rec->words = (uint32_t)(RECORD_WORDS + n);
 	rec->weight = weight;
 	rec->n = (uint16_t)n;
 	rec->end = (uint8_t)end;
@@ -56,8 +38,7 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	rec->label = __atomic_load_n(&t->self->label, __ATOMIC_RELAXED);
 	rec->span[0] = rec->span[1] = rec->span[2] = 0;
 	rec->span_name = NULL;
-	__atomic_store_n(
-		&t->head, t->head + rec->words, __ATOMIC_RELEASE); /* pairs with handler_peek */
+	ring_put(&t->ring, (uint32_t)(RECORD_WORDS + n));
 }
 
 static void on_sigprof(int sig UNUSED, siginfo_t *si, void *uc)
@@ -132,22 +113,4 @@ int handler_ask(struct handler_thread *t, int pid, int tid, uint32_t request)
 	si.si_value.sival_ptr = t;
 	__atomic_store_n(&t->snapshot_asked, request, __ATOMIC_RELEASE);
 	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGPROF, &si) < 0 ? -errno : 0;
-}
-
-const struct handler_record *handler_peek(struct handler_thread *t)
-{
-	uint64_t head = __atomic_load_n(&t->head, __ATOMIC_ACQUIRE); /* pairs with take_sample */
-	while (t->tail != head) {
-		struct handler_record *rec = (struct handler_record *)&t->ring[t->tail & RING_MASK];
-		if (rec->words)
-			return rec;
-		uint64_t left = HANDLER_RING_WORDS - (t->tail & RING_MASK);
-		__atomic_store_n(&t->tail, t->tail + left, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
-void handler_next(struct handler_thread *t, const struct handler_record *rec)
-{
-	__atomic_store_n(&t->tail, t->tail + rec->words, __ATOMIC_RELEASE); /* pairs with reserve */
 }

@@ -1,6 +1,7 @@
 /* What runs in the signal handler, and the record of each thread it writes to. Compiled without
  * sanitizers: it may interrupt their run-time. */
 #pragma once
+#include "base/ring.h"
 #include "base/self.h"
 #include "profiling/unwind.h"
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 /* In the ring, before the program counters. */
 struct handler_record {
-	uint32_t words; /* of the whole record; 0: go on at the start of the ring */
+	uint32_t words; /* of the whole record; the ring's */
 	uint32_t weight;
 	uint16_t n;
 	uint8_t end, kind; /* enum handler_kind */
@@ -25,9 +26,7 @@ enum handler_kind { HANDLER_CPU, HANDLER_SNAPSHOT };
 struct handler_thread {
 	struct self *self;
 	const struct handler_shared *shared;
-	uint64_t *ring;		 /* HANDLER_RING_WORDS, mmapped */
-	uint64_t head;		 /* words written; the handler's */
-	uint64_t tail;		 /* words read; the drainer's */
+	struct ring ring;	 /* of HANDLER_RING_WORDS, mmapped */
 	uint32_t snapshot_asked; /* id of the last request to this thread */
 	uint64_t lost_ring_full, lost_foreign_stack;
 	/* The sampler's. */
@@ -46,6 +45,3 @@ int handler_install(void);
 void handler_wait(const struct self *thread);
 /* A signal that asks the thread for its stack; -ESRCH when it is gone. */
 int handler_ask(struct handler_thread *t, int pid, int tid, uint32_t request);
-/* The next record of the ring, NULL when there is none; handler_next frees its room. */
-const struct handler_record *handler_peek(struct handler_thread *t);
-void handler_next(struct handler_thread *t, const struct handler_record *rec);

@@ -99,7 +99,7 @@ static void adopt_thread(void *arg, struct self *self)
 	}
 	t->self = self;
 	t->shared = &s->shared;
-	t->ring = ring;
+	t->ring = ring_make(ring, HANDLER_RING_WORDS);
 	make_timer(t);
 	LOCK_SCOPE(&s->lock);
 	t->next = s->threads;
@@ -165,7 +165,7 @@ static void free_thread(struct sampler *s, struct handler_thread *t)
 {
 	s->lost[SAMPLER_LOST_RING_FULL] += t->lost_ring_full;
 	s->lost[SAMPLER_LOST_FOREIGN_STACK] += t->lost_foreign_stack;
-	(void)munmap(t->ring, HANDLER_RING_WORDS * sizeof(uint64_t));
+	(void)munmap(t->ring.words, HANDLER_RING_WORDS * sizeof(uint64_t));
 	mem_free(s->env.mem, t);
 }
 
@@ -174,12 +174,12 @@ static void drain(struct sampler *s)
 {
 	for (struct handler_thread **at = &s->threads, *t; (t = *at);) {
 		const struct handler_record *rec;
-		while ((rec = handler_peek(t))) {
+		while ((rec = ring_peek(&t->ring))) {
 			if (rec->kind == HANDLER_CPU)
 				deliver(s, rec);
 			else
 				answer_snapshot(s, t, rec);
-			handler_next(t, rec);
+			ring_next(&t->ring);
 		}
 		if (t->gone) {
 			*at = t->next;
