@@ -15,9 +15,9 @@ const sum = (group = {}, fits) =>
 /* Counters of the SNMP agents, as the status has them. */
 const rates = [
 	{label: "SNMP requests", of: ({responder}) => sum(responder, /_requests$/)},
-	{label: "Answers", of: ({worker}) => sum(worker, /^sent_datagrams$/)},
+	{label: "Answers", of: ({agent_worker}) => sum(agent_worker, /^sent_datagrams$/)},
 	{label: "Malformed", of: ({responder}) => sum(responder, /^malformed_/), kind: "second"},
-	{label: "To unknown devices", of: ({worker}) => sum(worker, /^unknown_device_/),
+	{label: "To unknown devices", of: ({agent_worker}) => sum(agent_worker, /^unknown_device_/),
 		kind: "second"},
 ];
 

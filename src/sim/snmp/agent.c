@@ -20,7 +20,7 @@
 #define BATCHES_PER_TURN 16
 #define STOP UINT64_MAX /* epoll data of the stop eventfd */
 
-struct worker {
+struct agent_worker {
 	struct agent *agent;
 	struct udp_batch *batch;
 	struct responder *responder;
@@ -43,7 +43,7 @@ struct agent {
 	struct agent_env env;
 	struct agent_conf conf;
 	unsigned n_workers;
-	struct worker *workers;
+	struct agent_worker *workers;
 	int stop_fd;	  /* -1: not started */
 	struct lock lock; /* of what follows */
 	unsigned n_listeners;
@@ -62,19 +62,20 @@ const struct flag agent_flags[] = {
 	{0},
 };
 #define REFUSED(field, why) \
-	COUNTER(struct worker, field, "Responses that the kernel refused to send: " why)
+	COUNTER(struct agent_worker, field, "Responses that the kernel refused to send: " why)
 const struct counter agent_counters[] = {
-	COUNTER(struct worker, received_datagrams, "Datagrams received"),
-	COUNTER(struct worker, sent_datagrams, "Responses sent"),
-	COUNTER(struct worker, unknown_device_datagrams,
+	COUNTER(struct agent_worker, received_datagrams, "Datagrams received"),
+	COUNTER(struct agent_worker, sent_datagrams, "Responses sent"),
+	COUNTER(struct agent_worker, unknown_device_datagrams,
 		"Datagrams dropped as no device has the address and port"),
-	COUNTER(struct worker, cut_datagrams, "Datagrams dropped as too long to be received whole"),
+	COUNTER(struct agent_worker, cut_datagrams,
+		"Datagrams dropped as too long to be received whole"),
 	REFUSED(refused_full_datagrams, "no room to send"),
 	REFUSED(refused_unreachable_datagrams, "peer unreachable or address gone"),
 	REFUSED(refused_too_long_datagrams, "too long"),
 	REFUSED(refused_forbidden_datagrams, "forbidden by a firewall"),
 	REFUSED(refused_other_datagrams, "any other reason"),
-	COUNTER(struct worker, receive_errors, "Errors of receiving"),
+	COUNTER(struct agent_worker, receive_errors, "Errors of receiving"),
 	{0},
 };
 
@@ -86,7 +87,7 @@ static unsigned cores(void)
 	return (unsigned)MAX(CPU_COUNT(&set), 1);
 }
 
-static int worker_init(struct worker *w, struct agent *a, unsigned i)
+static int worker_init(struct agent_worker *w, struct agent *a, unsigned i)
 {
 	const struct agent_env *env = &a->env;
 	uint32_t max_bytes = a->conf.datagram_mtu - HEADERS_V4;
@@ -133,7 +134,7 @@ struct agent *agent_free(struct agent *a)
 		return NULL;
 	agent_stop(a);
 	for (unsigned i = 0; i < a->n_workers; i++) {
-		struct worker *w = &a->workers[i];
+		struct agent_worker *w = &a->workers[i];
 		stats_detach(a->env.stats, w);
 		responder_free(w->responder);
 		udp_batch_free(w->batch);
@@ -144,7 +145,7 @@ struct agent *agent_free(struct agent *a)
 }
 
 /* In three passes, so that the rows of a batch come from memory side by side, not one by one. */
-static void answer_batch(struct worker *w, unsigned n, uint16_t port)
+static void answer_batch(struct agent_worker *w, unsigned n, uint16_t port)
 {
 	const struct fleet *fleet = w->agent->env.fleet;
 	uint64_t now_ns = fleet_now_ns(fleet);
@@ -176,7 +177,7 @@ static void answer_batch(struct worker *w, unsigned n, uint16_t port)
 	}
 }
 
-static void serve(struct worker *w, int fd, uint16_t port)
+static void serve(struct agent_worker *w, int fd, uint16_t port)
 {
 	for (unsigned turn = 0; turn < BATCHES_PER_TURN; turn++) {
 		int n = udp_recv(w->batch, fd);
@@ -203,7 +204,7 @@ static void serve(struct worker *w, int fd, uint16_t port)
  * writes. It is closed only after the worker has ended. */
 static void worker_run(void *arg)
 {
-	struct worker *w = arg;
+	struct agent_worker *w = arg;
 	struct epoll_event events[16];
 	for (;;) {
 		int n = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), -1);
@@ -216,7 +217,7 @@ static void worker_run(void *arg)
 	}
 }
 
-static int worker_start(struct worker *w)
+static int worker_start(struct agent_worker *w)
 {
 	struct epoll_event stop = {.events = EPOLLIN, .data.u64 = STOP};
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -259,7 +260,7 @@ void agent_stop(struct agent *a)
 		return;
 	(void)eventfd_write(a->stop_fd, 1); /* cannot be full: written once */
 	for (unsigned i = 0; i < a->n_workers; i++) {
-		struct worker *w = &a->workers[i];
+		struct agent_worker *w = &a->workers[i];
 		w->thread = thread_join(w->thread);
 		if (w->epoll_fd >= 0)
 			(void)close(w->epoll_fd);
