@@ -51,34 +51,91 @@ static void put_name(struct wr *list, const char *text)
 	snmp_put_binding(list, ber, (size_t)n, &null);
 }
 
+/* Wraps the list that w holds into a request; returns where the four octets of its id are. */
+static size_t put_request(struct bw *b, const struct wr *w, uint8_t pdu, int32_t repetitions)
+{
+	ber_back_bytes(b, BER_SEQUENCE, w->start, wr_len(w));
+	ber_back_int(b, repetitions);
+	ber_back_int(b, 0);
+	ber_back_int(b, 0x40000000);
+	size_t id_from_end = bw_len(b) - 2;
+	ber_back_header(b, pdu, bw_len(b));
+	ber_back_bytes(b, BER_OCTET_STRING, "public", 6);
+	ber_back_int(b, SNMP_V2C);
+	ber_back_header(b, BER_SEQUENCE, bw_len(b));
+	if (w->err || b->err)
+		fail("the request is too long");
+	return bw_len(b) - id_from_end;
+}
+
+/* The list of a response without an error. */
+static struct rd read_list(const uint8_t *p, size_t bytes, struct snmp_pdu *ret_pdu)
+{
+	int32_t version;
+	struct rd rest;
+	enum snmp_bad bad;
+	const uint8_t *community;
+	size_t n;
+	if (snmp_read_version(p, bytes, &version, &rest, &bad) < 0 ||
+		snmp_read_community(&rest, &community, &n, &bad) < 0 ||
+		snmp_read_pdu(&rest, version, ret_pdu, &bad) < 0 || ret_pdu->tag != SNMP_RESPONSE ||
+		ret_pdu->error_status != 0)
+		fail("the reply is no SNMP response, or one with an error");
+	return rd_make(ret_pdu->list, ret_pdu->list_bytes);
+}
+
+/* ifIndex of the first interface of the first device. */
+static int64_t first_if_index(struct client *c)
+{
+	uint8_t list[OUT_BYTES], buf[OUT_BYTES];
+	struct wr w = wr_make(list, sizeof(list));
+	struct bw b = bw_make(buf, sizeof(buf));
+	struct sockaddr_in sa = {.sin_family = AF_INET,
+		.sin_port = htons(c->port),
+		.sin_addr.s_addr = htonl(c->first)};
+	struct pollfd p = {c->fd, POLLIN, 0};
+	put_name(&w, "1.3.6.1.2.1.2.2.1.1");
+	(void)put_request(&b, &w, SNMP_GETNEXT, 0);
+	ssize_t n = sendto(c->fd, b.p, bw_len(&b), 0, (struct sockaddr *)&sa, sizeof(sa));
+	if (n < 0 || poll(&p, 1, LOST_AFTER_MS) != 1)
+		fail("the first device does not answer");
+	n = recv(c->fd, c->bytes_in[0], IN_BYTES, 0);
+	struct snmp_pdu pdu;
+	struct rd reply = read_list(c->bytes_in[0], n > 0 ? (size_t)n : 0, &pdu);
+	struct snmp_binding first;
+	if (!snmp_next_binding(&reply, &first) || first.value_tag != BER_INTEGER)
+		fail("the first device has no interface");
+	struct rd value = rd_make(first.value, first.value_bytes);
+	int64_t index = 0;
+	while (rd_left(&value) > 0)
+		index = index << 8 | rd_u8(&value);
+	return index;
+}
+
 /* sysUpTime.0; ten objects of a poll; or as much of ifTable as a datagram takes. */
 static void make_request(struct client *c, const char *mode)
 {
 	static const char *const ten[] = {"1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.5.0",
-		"1.3.6.1.2.1.2.2.1.7.1", "1.3.6.1.2.1.2.2.1.8.1", "1.3.6.1.2.1.2.2.1.10.1",
-		"1.3.6.1.2.1.2.2.1.16.1", "1.3.6.1.2.1.31.1.1.1.6.1", "1.3.6.1.2.1.31.1.1.1.10.1",
-		"1.3.6.1.2.1.31.1.1.1.7.1", "1.3.6.1.2.1.31.1.1.1.11.1"};
+		"1.3.6.1.2.1.2.2.1.7.", "1.3.6.1.2.1.2.2.1.8.", "1.3.6.1.2.1.2.2.1.10.",
+		"1.3.6.1.2.1.2.2.1.16.", "1.3.6.1.2.1.31.1.1.1.6.", "1.3.6.1.2.1.31.1.1.1.10.",
+		"1.3.6.1.2.1.31.1.1.1.7.", "1.3.6.1.2.1.31.1.1.1.11."};
 	uint8_t list[OUT_BYTES], buf[OUT_BYTES];
 	struct wr w = wr_make(list, sizeof(list));
-	bool bulk = strcmp(mode, "bulk") == 0;
-	unsigned n = strcmp(mode, "get10") == 0 ? ARRAY_SIZE(ten) : 1;
-	for (unsigned i = 0; i < n; i++)
-		put_name(&w, bulk ? "1.3.6.1.2.1.2.2.1.1" : ten[i]);
 	struct bw b = bw_make(buf, sizeof(buf));
-	ber_back_bytes(&b, BER_SEQUENCE, list, wr_len(&w));
-	ber_back_int(&b, bulk ? 1000 : 0);
-	ber_back_int(&b, 0);
-	ber_back_int(&b, 0x40000000);
-	size_t id_from_end = bw_len(&b) - 2;
-	ber_back_header(&b, bulk ? SNMP_GETBULK : SNMP_GET, bw_len(&b));
-	ber_back_bytes(&b, BER_OCTET_STRING, "public", 6);
-	ber_back_int(&b, SNMP_V2C);
-	ber_back_header(&b, BER_SEQUENCE, bw_len(&b));
-	if (w.err || b.err)
-		fail("request");
+	bool bulk = strcmp(mode, "bulk") == 0;
 	c->echo = strcmp(mode, "echo") == 0;
+	unsigned n = strcmp(mode, "get10") == 0 ? ARRAY_SIZE(ten) : 1;
+	int64_t index = n > 1 ? first_if_index(c) : 0;
+	for (unsigned i = 0; i < n; i++) {
+		char name[64];
+		int len = snprintf(name, sizeof(name), "%s", ten[i]);
+		if (name[len - 1] == '.')
+			(void)snprintf(
+				name + len, sizeof(name) - (size_t)len, "%lld", (long long)index);
+		put_name(&w, bulk ? "1.3.6.1.2.1.2.2.1.1" : name);
+	}
+	c->id_at = put_request(&b, &w, bulk ? SNMP_GETBULK : SNMP_GET, bulk ? 1000 : 0);
 	c->request_bytes = bw_len(&b);
-	c->id_at = bw_len(&b) - id_from_end;
 	for (unsigned i = 0; i < BATCH; i++)
 		memcpy(c->requests[i], b.p, bw_len(&b));
 }
@@ -118,25 +175,13 @@ static void send_batch(struct client *c)
 /* Is it a reply to this batch, without an error? Of each batch's first one the objects count. */
 static bool take(struct client *c, unsigned i, bool first)
 {
-	const uint8_t *p = c->bytes_in[i];
-	size_t bytes = c->in[i].msg_len;
-	int32_t version;
-	struct rd rest;
-	enum snmp_bad bad;
-	const uint8_t *community;
-	size_t n;
-	struct snmp_pdu pdu = {0};
-	c->bytes += bytes;
+	struct snmp_pdu pdu;
+	c->bytes += c->in[i].msg_len;
 	if (c->echo || !first)
 		return true;
-	if (snmp_read_version(p, bytes, &version, &rest, &bad) < 0 ||
-		snmp_read_community(&rest, &community, &n, &bad) < 0 ||
-		snmp_read_pdu(&rest, version, &pdu, &bad) < 0 || pdu.tag != SNMP_RESPONSE ||
-		pdu.error_status != 0)
-		fail("the reply is no SNMP response, or one with an error");
+	struct rd list = read_list(c->bytes_in[i], c->in[i].msg_len, &pdu);
 	if (((uint32_t)pdu.request_id & 0x3fffffc0) != (c->id << 6 & 0x3fffffc0))
 		return false; /* late, of a batch that was given up */
-	struct rd list = rd_make(pdu.list, pdu.list_bytes);
 	struct snmp_binding b;
 	while (snmp_next_binding(&list, &b))
 		if (b.value_tag >= BER_NO_SUCH_OBJECT)
@@ -192,12 +237,12 @@ int main(int argc, char **argv)
 	c.count = (uint32_t)MAX(strtoul(argv[2], NULL, 10), 1ul);
 	c.port = (uint16_t)strtoul(argv[3], NULL, 10);
 	c.step = step_of(c.count);
-	make_request(&c, argv[4]);
-	arm(&c);
 	c.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (c.fd < 0)
 		fail("socket");
 	(void)setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	make_request(&c, argv[4]);
+	arm(&c);
 	uint64_t run_ns = (uint64_t)(strtod(argv[5], NULL) * 1e9);
 	uint64_t start_ns = clk_ns(&clk_system), now_ns = start_ns;
 	for (; now_ns - start_ns < run_ns; now_ns = clk_ns(&clk_system)) {
