@@ -1,5 +1,6 @@
 #include "base/rnd.h"
 #include "fleet_fixture.h"
+#include "sim/fleet/fleet_index.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -307,6 +308,77 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+START_TEST(a_delete_without_memory_leaves_usable_pages)
+{
+	for (uint64_t n = 0; n < 4; n++) {
+		struct fixture x = fx_make(1);
+		struct fleet_add add = fx_add(fx_addr("10.0.0.0"), 32, 3000);
+		(void)fx_create(&x, &add);
+		struct addr first = fx_addr("10.0.1.0"), last = fx_addr("10.0.3.255");
+		fake_fail_at(&x.f, n);
+		ck_assert_uint_eq(fleet_del_range(x.fleet, &first, &last, 0, NULL), 768);
+		fake_fail_at(&x.f, UINT64_MAX);
+		ck_assert_uint_eq(fx_walk(&x), 3000 - 768);
+		ck_assert(!fx_has(&x, &first) && !fx_has(&x, &last));
+		ck_assert_uint_eq(fx_create(&x, &add).created, 768);
+		ck_assert_uint_eq(fx_walk(&x), 3000);
+		fake_fail_at(&x.f, n);
+		ck_assert_uint_eq(fleet_del_all(x.fleet, NULL), 3000);
+		fake_fail_at(&x.f, UINT64_MAX);
+		ck_assert_uint_eq(fx_walk(&x), 0);
+		ck_assert_uint_eq(fx_create(&x, &add).created, 3000);
+		fx_done(&x);
+	}
+}
+END_TEST
+
+/* Bases of IPv6 pages that the index keeps under one key. */
+static struct addr page_like(const struct addr *a, uint64_t hi)
+{
+	uint64_t hi_a, lo_a;
+	memcpy(&hi_a, a->b, 8);
+	memcpy(&lo_a, a->b + 8, 8);
+	uint64_t lo = __builtin_bswap64(lo_a) ^ (rnd_mix(hi_a) ^ rnd_mix(hi)) << 8;
+	struct addr b;
+	memcpy(b.b, &hi, 8);
+	lo = __builtin_bswap64(lo);
+	memcpy(b.b + 8, &lo, 8);
+	return b;
+}
+
+START_TEST(pages_with_one_key_are_kept_apart)
+{
+	struct fixture x = fx_make(1);
+	struct addr page[3] = {fx_addr("2001:db8:1:2:3:4:5:600")};
+	unsigned n = 1;
+	for (uint64_t hi = 0x20; n < 3; hi += 0x100) {
+		page[n] = page_like(&page[0], hi);
+		n += fleet_page_key(&page[n]) == fleet_page_key(&page[0]);
+	}
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < 3; i++) {
+			struct fleet_add add = fx_add(page[i], 128, 2 + 40 * i);
+			ck_assert_uint_eq(fx_create(&x, &add).created, add.count);
+		}
+		for (unsigned i = 0; i < 3; i++)
+			for (unsigned k = 0; k < 256; k++) {
+				struct addr a = addr_add(&page[i], k);
+				ck_assert(fx_has(&x, &a) == (k < 2 + 40 * i));
+			}
+		ck_assert_uint_eq(fx_walk(&x), 126);
+		/* The middle one goes; those behind it are still found. */
+		for (unsigned i = 1; i < 4; i++) {
+			struct addr last = addr_add(&page[i % 3], 255);
+			ck_assert_uint_eq(fleet_del_range(x.fleet, &page[i % 3], &last, 0, NULL),
+				2 + 40 * (i % 3));
+			ck_assert(i > 1 || (fx_has(&x, &page[0]) && fx_has(&x, &page[2])));
+		}
+		ck_assert_uint_eq(fx_walk(&x), 0);
+	}
+	fx_done(&x);
+}
+END_TEST
+
 static uint64_t gauge_bytes;
 static void find_gauge(void *arg, const struct counter *c, const char *name UNUSED, uint64_t v)
 {
@@ -373,4 +445,5 @@ UNIT_MAIN(rows_are_found_in_order_and_gone_when_deleted, rows_carry_what_was_ask
 	one_seed_gives_one_fleet, existing_and_differing_devices_are_told_apart,
 	long_lists_of_ranges_are_cut, deletes_tell_whose_devices_went,
 	a_random_history_agrees_with_a_model, many_pages_alone_in_their_network,
-	every_allocation_may_fail, memory_is_accounted_for, fleet_time_never_steps)
+	every_allocation_may_fail, a_delete_without_memory_leaves_usable_pages,
+	pages_with_one_key_are_kept_apart, memory_is_accounted_for, fleet_time_never_steps)
