@@ -69,7 +69,8 @@ static void write_parameter(struct text *t, const struct parameter *p, unsigned 
 	if (is_int)
 		text_kv_u64(t, "minimum", p->q->min);
 	else
-		text_kv_u64(t, "minLength", 1);
+		text_kv_str(t, "pattern",
+			p->q || !p->required ? "^[^\\x00-\\x1f\\x7f]+$" : "^[0-9A-Za-z._:-]+$");
 	if (is_int && p->q->max)
 		text_kv_u64(t, "maximum", p->q->max);
 	text_put(t, "}}");
