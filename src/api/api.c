@@ -40,7 +40,7 @@ const struct flag api_flags[] = {
 		3600 * NS_PER_SEC, "Time a client has to send a whole request"),
 	FLAG_DURATION(struct api_conf, send_ns, "api-send-timeout", "30s", NS_PER_SEC / 10,
 		3600 * NS_PER_SEC,
-		"Time a client has to take an answer; a second more for each 64 KiB of it"),
+		"Time a client has to take an answer; a second more for each 64 KiB it has taken"),
 	{0},
 };
 

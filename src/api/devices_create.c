@@ -27,7 +27,7 @@ const struct body_key devices_create_keys[] = {
 	BODY_KEY_STR(struct create, netmask, false, "^[0-9]{0,3}$",
 		"Prefix length: its first and last address are skipped, and when given the range "
 		"must fit in it; empty: 16, IPv6 64"),
-	BODY_KEY_STR(struct create, resource_file, false, "^([a-zA-Z0-9_-]+\\\\.json)?$",
+	BODY_KEY_STR(struct create, resource_file, false, "^([a-zA-Z0-9_-]+\\.json)?$",
 		"Device type of all; empty: asr9k"),
 	BODY_KEY_BOOL(struct create, round_robin, "Give the devices all types in turn"),
 	BODY_KEY_STR(struct create, category, false, NULL, "Types of round_robin, empty: all"),

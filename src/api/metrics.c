@@ -110,7 +110,8 @@ static int metrics_get(struct request *rq)
 }
 
 static const struct route_answer metrics_answers[] = {
-	{200, "Counters and gauges", "str", OPENMETRICS}, {200, "", "str", PLAIN}, {0}};
+	{200, "Counters and gauges", "str", "application/openmetrics-text"},
+	{200, "", "str", "text/plain"}, {0}};
 const struct route metrics_routes[] = {
 	{GET, "/metrics", metrics_get, 0, "Tell every counter of the process", metrics_answers},
 	{0},

@@ -11,8 +11,6 @@ struct sending {
 	const struct mem *mem;
 	char *text;
 	struct reply_stream stream;
-	struct watch *watch;
-	struct watched *watched;
 };
 
 static void sending_free(void *arg)
@@ -32,12 +30,10 @@ static ssize_t sending_read(void *arg, uint64_t pos UNUSED, char *buf, size_t ro
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (n < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	watch_sending(s->watch, s->watched, (uint64_t)n);
 	return n;
 }
 
-static struct MHD_Response *make_response(
-	struct reply *rp, const struct mem *mem, struct watch *watch, struct watched *watched)
+static struct MHD_Response *make_response(struct reply *rp, const struct mem *mem)
 {
 	if (rp->fixed && !rp->stream.read)
 		return MHD_create_response_from_buffer(
@@ -48,7 +44,7 @@ static struct MHD_Response *make_response(
 	if (!s)
 		return NULL;
 	size_t bytes = rp->body.len;
-	*s = (struct sending){mem, rp->body.s, rp->stream, watch, watched};
+	*s = (struct sending){mem, rp->body.s, rp->stream};
 	rp->body = (struct text)TEXT(mem);
 	rp->stream = (struct reply_stream){0};
 	struct MHD_Response *response =
@@ -93,8 +89,7 @@ int send_reply(struct request *rq, struct MHD_Connection *connection, struct wat
 	bool streams = rp->stream.read != NULL;
 	if (!streams && rp->body.err < 0)
 		reply_error_as(rq, 500, -ENOMEM);
-	uint64_t bytes = streams ? 0 : rp->fixed ? rp->fixed_bytes : rp->body.len;
-	struct MHD_Response *response = make_response(rp, rq->mem, watch, watched);
+	struct MHD_Response *response = make_response(rp, rq->mem);
 	if (!response)
 		return -ENOMEM;
 	add_headers(response, rp);
@@ -103,7 +98,6 @@ int send_reply(struct request *rq, struct MHD_Connection *connection, struct wat
 	if (streams && rq->method == HEAD)
 		(void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	watch_enter(watch, watched, WATCH_SEND, NULL);
-	watch_sending(watch, watched, bytes);
 	enum MHD_Result queued = MHD_queue_response(connection, rp->status, response);
 	MHD_destroy_response(response);
 	return queued == MHD_YES ? 0 : -ENOMEM;

@@ -12,6 +12,11 @@
 /* How often deadlines are looked at while there are connections. */
 #define SCAN_MS 250
 
+/* Bytes that came in over the connection, and bytes the client's side has taken; 0 when the kernel
+ * does not tell. */
+struct moved {
+	uint64_t in, out;
+};
 struct watched {
 	struct watched *next, **prev;
 	uint64_t id; /* never used again, unlike the descriptor */
@@ -19,7 +24,7 @@ struct watched {
 	enum watch_phase phase;
 	bool cut, armed;
 	uint64_t deadline_ns;
-	uint64_t received_bytes; /* of the connection, when it became idle */
+	struct moved moved; /* when the phase began */
 	struct later *later;
 };
 struct watch {
@@ -81,14 +86,13 @@ struct watch *watch_free(struct watch *w)
 	return mem_free(w->env.mem, w);
 }
 
-static uint64_t received_bytes(int fd)
+static struct moved moved_bytes(int fd)
 {
-	struct tcp_info info;
+	struct tcp_info info = {0};
 	socklen_t len = sizeof(info);
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ||
-		len < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
-		return 0;
-	return info.tcpi_bytes_received;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return (struct moved){0};
+	return (struct moved){info.tcpi_bytes_received, info.tcpi_bytes_acked};
 }
 
 /* Shuts the connection down; libmicrohttpd then closes it. */
@@ -101,11 +105,17 @@ static void cut(struct watched *c, uint64_t *counter)
 
 static void look_at(struct watch *w, struct watched *c, uint64_t now_ns)
 {
-	if (c->phase == WATCH_IDLE && received_bytes(c->fd) > c->received_bytes) {
+	uint64_t deadline_ns = c->deadline_ns;
+	if (c->cut || c->phase == WATCH_WORK)
+		return;
+	struct moved now = moved_bytes(c->fd);
+	if (c->phase == WATCH_IDLE && now.in > c->moved.in) {
 		c->phase = WATCH_RECEIVE;
-		c->deadline_ns = now_ns + w->conf.receive_ns;
+		deadline_ns = c->deadline_ns = now_ns + w->conf.receive_ns;
 	}
-	if (c->cut || c->phase == WATCH_WORK || now_ns < c->deadline_ns)
+	if (c->phase == WATCH_SEND)
+		deadline_ns += (now.out - c->moved.out) * NS_PER_SEC / w->conf.send_bytes_per_s;
+	if (now_ns < deadline_ns)
 		return;
 	cut(c, c->phase == WATCH_IDLE	    ? &w->idle_timeouts
 		: c->phase == WATCH_RECEIVE ? &w->receive_timeouts
@@ -234,8 +244,8 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, str
 	LOCK_SCOPE(&w->lock);
 	disarm(w, c);
 	c->phase = phase;
-	if (phase == WATCH_IDLE)
-		c->received_bytes = received_bytes(c->fd);
+	if (phase == WATCH_IDLE || phase == WATCH_SEND)
+		c->moved = moved_bytes(c->fd);
 	c->deadline_ns = now_ns + (phase == WATCH_IDLE		   ? w->conf.idle_ns
 					  : phase == WATCH_RECEIVE ? w->conf.receive_ns
 								   : w->conf.send_ns);
@@ -244,12 +254,6 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, str
 	c->later = later_ref(later);
 	struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.u64 = c->id};
 	c->armed = epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev) == 0;
-}
-
-void watch_sending(struct watch *w, struct watched *c, uint64_t bytes)
-{
-	LOCK_SCOPE(&w->lock);
-	c->deadline_ns += bytes * NS_PER_SEC / w->conf.send_bytes_per_s;
 }
 
 void watch_wake_all(struct watch *w)

@@ -13,7 +13,7 @@ enum watch_phase {
 	WATCH_IDLE,    /* between requests: idle_ns to the first byte, then receive_ns */
 	WATCH_RECEIVE, /* receive_ns for the whole request */
 	WATCH_WORK,    /* no deadline; later is woken when the client leaves */
-	WATCH_SEND     /* send_ns, and more by watch_sent */
+	WATCH_SEND     /* send_ns, and more by what the client has taken */
 };
 struct watch;
 struct watched;	   /* one connection; owned by the watch between add and del */
@@ -40,7 +40,5 @@ MUST_CHECK int watch_add(struct watch *w, int fd, struct watched **ret_c);
 void watch_del(struct watch *w, struct watched *c); /* takes NULL */
 /* Enters a phase now. later: only with WATCH_WORK, may be NULL; a reference is taken. */
 void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, struct later *later);
-/* bytes more are to be sent: the deadline moves by what they may take. */
-void watch_sending(struct watch *w, struct watched *c, uint64_t bytes);
 /* Wakes all that are parked, as gone. */
 void watch_wake_all(struct watch *w);
