@@ -26,8 +26,7 @@ def mend_create(body):
     body["device_count"] = min(body["device_count"], 300)
     if body.get("netmask"):
         body["netmask"] = choose(key, ["8", "16"])
-    if body.get("snmp_port"):
-        body["snmp_port"] = PORT
+    body["snmp_port"] = PORT
     if body.get("resource_file"):
         body["resource_file"] = choose(key, TYPES)
         body.pop("round_robin", None)
