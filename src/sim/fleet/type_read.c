@@ -16,10 +16,15 @@ int read_bad(struct reader *r, const char *pointer, const char *allowed, const c
 	return fault_set(r->fault, -EINVAL, field, allowed, "%s", text);
 }
 
-/* pointer + "/" + key in buf. */
 const char *read_below(char buf[static POINTER_BYTES], const char *pointer, const char *key)
 {
-	(void)snprintf(buf, POINTER_BYTES, "%s/%s", pointer, key);
+	size_t n = (size_t)snprintf(buf, POINTER_BYTES, "%s/", pointer);
+	for (; *key && n + 2 < POINTER_BYTES; key++) { /* RFC 6901 3 */
+		if (*key == '~' || *key == '/')
+			buf[n++] = '~';
+		buf[n++] = *key == '~' ? '0' : *key == '/' ? '1' : *key;
+	}
+	buf[MIN(n, POINTER_BYTES - 1u)] = 0;
 	return buf;
 }
 
