@@ -34,7 +34,7 @@ static int find_or_add(struct nl6_reader *n, uint32_t index, struct type_if **re
 		}
 	}
 	if (d->n_ifs == IFS_MAX)
-		return -EINVAL;
+		return -EFBIG;
 	struct type_if *f = draft_if(d);
 	if (!f)
 		return -ENOMEM;
@@ -162,7 +162,7 @@ int nl6_if_take(struct nl6_reader *n, const struct nl6_entry *e, const struct mi
 	int r = check_strict(n, e, ref);
 	if (r == 0)
 		r = find_or_add(n, e->oid.arcs[ref->arcs], &f);
-	if (r == -EINVAL)
+	if (r == -EFBIG)
 		return nl6_bad(n, e, "", "more than %d interfaces", IFS_MAX);
 	if (r < 0)
 		return r;
