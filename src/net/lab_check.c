@@ -127,13 +127,19 @@ static void see_route(void *arg, const struct nl_route *r)
 			see_local(c, r, &end);
 		return;
 	}
-	bool within = holds(c->first, c->last, &r->to.addr) && holds(c->first, c->last, &end);
-	if (!within || (c->env->own_link && r->index == c->env->own_link))
+	if (c->env->own_link && r->index == c->env->own_link)
 		return;
 	char to[PREFIX_TEXT_BYTES], link[24];
-	c->r = fault_set(c->fault, -EEXIST, "", "addresses that the host does not use",
-		"%s%s covers %s, which has a route%s", c->what, c->text, prefix_text(&r->to, to),
-		on_link(c, r->index, link));
+	bool meets = addr_cmp(&r->to.addr, c->last) <= 0 && addr_cmp(c->first, &end) <= 0;
+	bool within = holds(c->first, c->last, &r->to.addr) && holds(c->first, c->last, &end);
+	if (meets && r->protocol == LAB_RTPROT)
+		c->r = fault_set(c->fault, -EEXIST, "", "addresses that no other nl6 has",
+			"%s%s meets %s, which another nl6 has%s", c->what, c->text,
+			prefix_text(&r->to, to), on_link(c, r->index, link));
+	else if (within)
+		c->r = fault_set(c->fault, -EEXIST, "", "addresses that the host does not use",
+			"%s%s covers %s, which has a route%s", c->what, c->text,
+			prefix_text(&r->to, to), on_link(c, r->index, link));
 }
 
 static void see_resolver(void *arg, const struct addr *a)

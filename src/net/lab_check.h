@@ -20,7 +20,8 @@ struct lab_check_env {
 	uint32_t own_mark; /* local routes of this metric and LAB_RTPROT are ours; 0: none */
 };
 /* Refuses with -EEXIST what covers an address, broadcast address, gateway or resolver of the host,
- * or another's route, or lies within another's local route. what: how the message calls the range.
+ * or another's route, or meets a local route or another nl6's. Less specific routes of others do
+ * not count: every range lies within some default route. what: how the message calls the range.
  * Errors of netlink. */
 MUST_CHECK int lab_check_host(const struct lab_check_env *env, const char *what,
 	const struct addr *first, const struct addr *last, struct fault *reterr_fault);

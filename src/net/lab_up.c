@@ -93,6 +93,29 @@ static int make_name(struct lab_gear *g, struct lab_up *u, struct fault *reterr_
 	return 0;
 }
 
+/* A setting of a link of ours. A read-only /proc/sys leaves the kernel's default, which does. */
+static void set_link(const struct lab_sysctl *s, const char *link, const char *what, const char *v)
+{
+	char path[LAB_RECORD_PATH_BYTES];
+	int len = snprintf(path, sizeof(path), "ipv6/conf/%s/%s", link, what);
+	if (len < (int)sizeof(path))
+		(void)!lab_sysctl_set(s, path, v);
+}
+
+/* The namespace must not forward: what is no device's ends there. Nor be without IPv6 because the
+ * host is. */
+static void settle_namespace(struct lab_gear *g)
+{
+	(void)!lab_sysctl_set(&g->ns_sys, "ipv4/ip_forward", "0");
+	set_link(&g->ns_sys, "all", "forwarding", "0");
+	set_link(&g->ns_sys, "lo", "disable_ipv6", "0");
+	set_link(&g->ns_sys, g->names.ns_link, "disable_ipv6", "0");
+	set_link(&g->ns_sys, g->names.ns_link, "accept_ra", "0");
+	/* Of the two ends neither has a double; the check holds up the first packets. */
+	set_link(&g->ns_sys, g->names.ns_link, "accept_dad", "0");
+	set_link(&g->host_sys, g->names.host_link, "accept_dad", "0");
+}
+
 static int make_veth(struct lab_gear *g, struct lab_up *u, struct fault *reterr_fault)
 {
 	struct nl_link host = {0}, ns = {0};
@@ -111,6 +134,7 @@ static int make_veth(struct lab_gear *g, struct lab_up *u, struct fault *reterr_
 		r = nl_veth_add(g->host, &host, &ns, g->ns_fd);
 	if (r < 0)
 		return refuse(reterr_fault, r, "make the veth pair", g->host);
+	settle_namespace(g);
 	r = nl_link_find(g->host, host.name, 0, &host);
 	if (r == 0)
 		r = nl_link_find(g->ns, ns.name, 0, &ns);
@@ -164,20 +188,6 @@ static int check_veth_net(struct lab_gear *g, const struct prefix *net, struct f
 	return r;
 }
 
-/* The namespace itself must not forward: what is no device's goes nowhere. Nor may it be without
- * IPv6 because the host is. A read-only /proc/sys leaves the kernel's defaults, which do. */
-static void settle_namespace(struct lab_gear *g, const char *link)
-{
-	char path[LAB_RECORD_PATH_BYTES];
-	(void)!lab_sysctl_set(&g->ns_sys, "ipv4/ip_forward", "0");
-	(void)!lab_sysctl_set(&g->ns_sys, "ipv6/conf/all/forwarding", "0");
-	(void)!lab_sysctl_set(&g->ns_sys, "ipv6/conf/lo/disable_ipv6", "0");
-	(void)snprintf(path, sizeof(path), "ipv6/conf/%s/disable_ipv6", link);
-	(void)!lab_sysctl_set(&g->ns_sys, path, "0");
-	(void)snprintf(path, sizeof(path), "ipv6/conf/%s/accept_ra", link);
-	(void)!lab_sysctl_set(&g->ns_sys, path, "0");
-}
-
 static void allow_forwarding(struct lab_gear *g, struct lab_up *u, bool v6)
 {
 	int r = lab_sysctl_forward(&g->host_sys, u->lock, v6, g->boot, g->netns);
@@ -201,10 +211,8 @@ int lab_up_make(struct lab_gear *g, struct lab_up *u, struct fault *reterr_fault
 		r = make_name(g, u, reterr_fault);
 	if (r == 0)
 		r = make_veth(g, u, reterr_fault);
-	if (r < 0)
-		return r;
-	settle_namespace(g, g->names.ns_link);
-	r = address_veth(g, u, &g->names.host_v4, &g->names.ns_v4, reterr_fault);
+	if (r == 0)
+		r = address_veth(g, u, &g->names.host_v4, &g->names.ns_v4, reterr_fault);
 	if (r < 0)
 		return r;
 	allow_forwarding(g, u, false);
@@ -218,12 +226,10 @@ static void see_ra(void *arg, const struct nl_route *r)
 
 int lab_up_make_v6(struct lab_gear *g, struct lab_up *u, struct fault *reterr_fault)
 {
-	char path[LAB_RECORD_PATH_BYTES];
 	int r = check_veth_net(g, &g->names.net_v6, reterr_fault);
 	if (r < 0)
 		return r;
-	(void)snprintf(path, sizeof(path), "ipv6/conf/%s/disable_ipv6", g->names.host_link);
-	(void)!lab_sysctl_set(&g->host_sys, path, "0");
+	set_link(&g->host_sys, g->names.host_link, "disable_ipv6", "0");
 	r = address_veth(g, u, &g->names.host_v6, &g->names.ns_v6, reterr_fault);
 	if (r < 0)
 		return r;
