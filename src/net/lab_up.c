@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define RUNNING_MS 5000 /* a kernel takes a few; it may be busy */
+
 static int refuse(struct fault *f, int r, const char *step, const struct nl *n)
 {
 	const char *why = n ? nl_why(n) : "";
@@ -142,6 +144,10 @@ static int make_veth(struct lab_gear *g, struct lab_up *u, struct fault *reterr_
 		r = nl_link_up(g->host, host.index);
 	if (r == 0)
 		r = nl_link_up(g->ns, ns.index);
+	if (r == 0)
+		r = nl_link_await(g->ns, ns.index, RUNNING_MS);
+	if (r == 0)
+		r = nl_link_await(g->host, host.index, RUNNING_MS);
 	if (r < 0)
 		return refuse(reterr_fault, r, "bring the veth pair up", g->host);
 	u->host_link = host.index;

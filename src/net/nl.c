@@ -1,5 +1,6 @@
 #include "net/nl_msg.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 
 #define BUFFER_BYTES 32768 /* what the kernel fills in a dump */
@@ -113,8 +114,8 @@ int nl_msg_talk(struct nl *n, struct nlmsghdr *h, void (*fn)(void *arg, const st
 		int left = (int)got;
 		for (h = (struct nlmsghdr *)n->buffer; mnl_nlmsg_ok(h, left);
 			h = mnl_nlmsg_next(h, &left)) {
-			if (!mnl_nlmsg_seq_ok(h, n->seq))
-				continue; /* the rest of one that was given up */
+			if (h->nlmsg_seq != n->seq)
+				continue; /* of a request that was given up, or news */
 			torn |= h->nlmsg_flags & NLM_F_DUMP_INTR;
 			int r = take_message(n, h, fn, arg);
 			if (r <= 0)
@@ -127,6 +128,23 @@ int nl_msg_ask(struct nl *n, struct nlmsghdr *h)
 {
 	h->nlmsg_flags |= NLM_F_ACK;
 	return nl_msg_talk(n, h, NULL, NULL);
+}
+
+int nl_msg_news(struct nl *n, int group, bool on)
+{
+	int option = on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP;
+	return mnl_socket_setsockopt(n->socket, option, &group, sizeof(group)) < 0 ? -errno : 0;
+}
+
+int nl_msg_await(struct nl *n, int ms)
+{
+	struct pollfd p = {mnl_socket_get_fd(n->socket), POLLIN, 0};
+	int r = poll(&p, 1, ms);
+	if (r < 0)
+		return -errno;
+	if (r == 0)
+		return -ETIMEDOUT;
+	return mnl_socket_recvfrom(n->socket, n->buffer, sizeof(n->buffer)) < 0 ? -errno : 0;
 }
 
 /* Runs a dump, again while the tables change under it: fn may see an entry more than once. */

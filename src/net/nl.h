@@ -20,6 +20,7 @@ const char *nl_why(const struct nl *n);
 struct nl_link {
 	uint32_t index;
 	uint8_t mac[6];
+	bool running; /* up, and so is the other end */
 	char name[NL_NAME_BYTES];
 };
 /* By name, or by index if name is NULL. -ENODEV. */
@@ -29,6 +30,9 @@ MUST_CHECK int nl_link_find(
 MUST_CHECK int nl_veth_add(
 	struct nl *n, const struct nl_link *a, const struct nl_link *b, int b_ns);
 MUST_CHECK int nl_link_up(struct nl *n, uint32_t index);
+/* Waits until it runs: the kernel brings a link to life some time after it is up, and drops what is
+ * sent before. -ETIMEDOUT after ms. */
+MUST_CHECK int nl_link_await(struct nl *n, uint32_t index, int ms);
 /* Deletes it, a veth with its peer. -ENODEV. */
 MUST_CHECK int nl_link_del(struct nl *n, uint32_t index);
 

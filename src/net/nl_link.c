@@ -1,9 +1,10 @@
+#include "base/clk.h"
 #include "net/nl_msg.h"
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
-#include <net/if.h>
 #include <stdio.h>
 
 struct link_seen {
@@ -24,6 +25,8 @@ static void see_link(void *arg, const struct nlmsghdr *h)
 		if (mnl_attr_get_type(a) == IFLA_IFNAME)
 			(void)snprintf(seen->link.name, sizeof(seen->link.name), "%.*s",
 				(int)mnl_attr_get_payload_len(a), mnl_attr_get_str(a));
+		else if (mnl_attr_get_type(a) == IFLA_OPERSTATE)
+			seen->link.running = mnl_attr_get_u8(a) == IF_OPER_UP;
 		else if (mnl_attr_get_type(a) == IFLA_ADDRESS && mnl_attr_get_payload_len(a) == 6)
 			memcpy(seen->link.mac, mnl_attr_get_payload(a), 6);
 	}
@@ -76,6 +79,22 @@ int nl_link_up(struct nl *n, uint32_t index)
 	i->ifi_index = (int)index;
 	i->ifi_flags = i->ifi_change = IFF_UP;
 	return nl_msg_ask(n, h);
+}
+
+int nl_link_await(struct nl *n, uint32_t index, int ms)
+{
+	struct nl_link link = {0};
+	uint64_t now_ns, end_ns = clk_ns(&clk_system) + (uint64_t)ms * NS_PER_MS;
+	int r = nl_msg_news(n, RTNLGRP_LINK, true);
+	while (r == 0 && (r = nl_link_find(n, NULL, index, &link)) == 0 && !link.running) {
+		now_ns = clk_ns(&clk_system);
+		r = now_ns < end_ns ? nl_msg_await(n, (int)((end_ns - now_ns) / NS_PER_MS) + 1)
+				    : -ETIMEDOUT;
+		if (r == -EINTR || r == -ENOBUFS)
+			r = 0; /* ask again */
+	}
+	int left = nl_msg_news(n, RTNLGRP_LINK, false);
+	return r < 0 ? r : left;
 }
 
 int nl_link_del(struct nl *n, uint32_t index)

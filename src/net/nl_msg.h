@@ -18,6 +18,11 @@ int nl_msg_ask(struct nl *n, struct nlmsghdr *h);
 int nl_msg_dump(struct nl *n, uint16_t type, size_t body_bytes, uint8_t family,
 	void (*fn)(void *arg, const struct nlmsghdr *h), void *arg);
 
+/* Joins or leaves a group of news (RTNLGRP_LINK ...); and waits for some, which are lost.
+ * -ETIMEDOUT, -EINTR. */
+MUST_CHECK int nl_msg_news(struct nl *n, int group, bool on);
+MUST_CHECK int nl_msg_await(struct nl *n, int ms);
+
 /* An address as an attribute of its family's length; and back, after skip bytes of the payload. */
 void nl_msg_put_addr(struct nlmsghdr *h, uint16_t type, const struct addr *a);
 bool nl_msg_get_addr(uint8_t family, const struct nlattr *a, size_t skip, struct addr *ret_addr);

@@ -38,17 +38,19 @@ print(data.decode(), peer[0], peer[1])
 
 class Host:
     """A machine as far as the network goes: it lives until close(). Made by root, or by a plain user
-    as root of a user namespace."""
+    as root of a user namespace, which further hosts share with the first."""
 
-    def __init__(self):
-        how = ["-nm"] if os.geteuid() == 0 else ["-Urnm"]
+    def __init__(self, first=None):
+        plain = os.geteuid() != 0
+        user = ["-U", "--preserve-credentials"] if plain else []
+        where = ["nsenter", "-t", str(first.process.pid), *user] if plain and first else []
+        how = "-nm" if first or not plain else "-Urnm"
         self.process = subprocess.Popen(
-            ["unshare", *how, "sh", "-c", "mount -t tmpfs -o mode=755 run /run && "
+            [*where, "unshare", how, "sh", "-c", "mount -t tmpfs -o mode=755 run /run && "
              "ip link set lo up && echo ready && exec cat"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n"
-        enter = ["-n", "-m"] if os.geteuid() == 0 else ["-U", "--preserve-credentials", "-n", "-m"]
-        self.enter = ["nsenter", "-t", str(self.process.pid), *enter]
+        self.enter = ["nsenter", "-t", str(self.process.pid), *user, "-n", "-m"]
         self.drivers = []
 
     def close(self):

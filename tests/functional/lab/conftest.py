@@ -9,7 +9,7 @@ def hosts():
     made = []
 
     def make():
-        made.append(Host())
+        made.append(Host(made[0] if made else None))
         return made[-1]
 
     yield make

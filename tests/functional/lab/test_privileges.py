@@ -99,7 +99,7 @@ def test_a_run_that_cannot_be_written(host, tmp_path, xdg):
     """As in a user namespace: the lock goes elsewhere, the namespace has no name."""
     home = tmp_path / "runtime"
     home.mkdir(mode=0o700)
-    host.sh(f"mkdir /run/netns; mount -o remount,ro /run; mount -t tmpfs -o mode=1777 tmp /tmp;"
+    host.sh(f"mkdir /run/netns; mount -o remount,bind,ro /run; mount -t tmpfs -o mode=1777 tmp /tmp;"
             f"mkdir -p {home}")
     host.before = host.snapshot()
     d = host.driver(env={"XDG_RUNTIME_DIR": str(home) if xdg else ""})

@@ -136,6 +136,13 @@ START_TEST(a_pair_spans_two_namespaces)
 	ck_assert_int_lt(nl_route_add(here, &r), 0); /* the link is down */
 	ck_assert_str_ne(nl_why(here), "");
 	ck_assert_int_eq(nl_link_up(here, in_a.index), 0);
+	ck_assert_int_eq(nl_link_await(here, in_a.index, 1), -ETIMEDOUT);
+	ck_assert_int_eq(nl_link_up(there, in_b.index), 0);
+	ck_assert_int_eq(nl_link_await(here, in_a.index, 10000), 0);
+	ck_assert_int_eq(nl_link_await(there, in_b.index, 10000), 0);
+	ck_assert_int_eq(nl_link_find(here, "pair-a", 0, &in_a), 0);
+	ck_assert(in_a.running);
+	ck_assert_int_eq(nl_link_await(here, 4711, 1000), -ENODEV);
 	ck_assert_int_eq(nl_route_add(here, &r), 0);
 	struct seen s = routes_to(here, "10.50.0.0/16");
 	ck_assert_uint_eq(s.n, 1);
