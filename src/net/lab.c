@@ -15,7 +15,7 @@ struct lab {
 	struct lab_conf conf;
 	char *ns_name, *run_dir; /* conf's */
 	struct lab_net *net;	 /* the thread's */
-	struct queue *inbox;
+	struct queue *inbox;	 /* closed by lab_stop, kept for those who still call */
 	struct thread *thread;
 	struct lock lock; /* of requests' done */
 	struct cond answered;
@@ -96,6 +96,7 @@ struct lab *lab_free(struct lab *l)
 	if (!l)
 		return NULL;
 	assert(!l->thread);
+	(void)queue_free(l->inbox);
 	(void)lab_net_free(l->net);
 	cond_done(&l->answered);
 	lock_done(&l->lock);
@@ -123,9 +124,9 @@ static void run(void *arg)
 static int ask(struct lab *l, struct request *q)
 {
 	LOCK_SCOPE(&l->lock);
-	int r;
+	int r = -EPIPE;
 	/* Full: each answer makes room. */
-	while ((r = queue_put(l->inbox, q)) == -EAGAIN)
+	while (l->inbox && (r = queue_put(l->inbox, q)) == -EAGAIN)
 		cond_wait(&l->answered, &l->lock);
 	if (r < 0)
 		return fault_set(q->fault, r, "", "", "the lab network is down");
@@ -142,15 +143,14 @@ static int enter(struct lab *l, struct request *q)
 int lab_start(struct lab *l, struct fault *reterr_fault)
 {
 	assert(!l->thread);
+	l->inbox = queue_free(l->inbox);
 	int r = queue_new(l->env.mem, INBOX_ROOM, &l->inbox);
 	if (r == 0) {
 		const struct thread_conf conf = {"lab-0", &label_lab, run, l};
 		r = thread_start(l->env.mem, &conf, &l->thread);
 	}
-	if (r < 0) {
-		l->inbox = queue_free(l->inbox);
+	if (r < 0)
 		return fault_set(reterr_fault, r, "", "", "cannot start the lab thread");
-	}
 	struct request q = {.run = enter, .fault = reterr_fault};
 	r = ask(l, &q);
 	if (r == 0) {
@@ -169,7 +169,6 @@ void lab_stop(struct lab *l)
 		return;
 	queue_close(l->inbox);
 	l->thread = thread_join(l->thread);
-	l->inbox = queue_free(l->inbox);
 }
 
 enum lab_place lab_place(const struct lab *l, const struct addr *a)

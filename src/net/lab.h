@@ -35,10 +35,12 @@ CLEANUP(lab);
  * below 1024, a private file) comes before. A network that fits the privileges is made with the
  * first range that needs one. -ENOMEM, -EAGAIN. */
 MUST_CHECK int lab_start(struct lab *l, struct fault *reterr_fault);
-/* Undoes all. The fleet's sockets should be closed before: the namespace lives as long as they. */
+/* Undoes all. The fleet's sockets should be closed before: the namespace lives as long as they.
+ * Calls of other threads that come too late are refused (-EPIPE). */
 void lab_stop(struct lab *l);
 
-/* All of the following: from any thread, between start and stop; they wait for the lab thread. */
+/* All of the following: from any thread; they wait for the lab thread; -EPIPE before start and
+ * after stop. */
 
 /* Makes exactly first..last (one family) answer; nothing to do for 127/8 and ::1. Ranges nest and
  * repeat: each add pairs with a lab_del of the same range. -EINVAL: no range for devices; -EEXIST:

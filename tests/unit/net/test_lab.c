@@ -1,4 +1,3 @@
-#include "base/thread.h"
 #include "fake.h"
 #include "net/lab.h"
 #include <arpa/inet.h>
@@ -7,8 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static const struct label label_test = {1, {{"subsystem", "test"}}};
 
 static struct lab_conf conf_make(void)
 {
@@ -55,6 +52,10 @@ START_TEST(conf_is_judged)
 	ck_assert_str_eq(f.field, "-veth-net");
 	ck_assert_int_eq(prefix_parse("fd00::/64", &c.veth_net), 0);
 	ck_assert_int_eq(lab_conf_check(&c, &f), -EINVAL);
+	c = conf_make();
+	c.ns_name = "../x";
+	ck_assert_int_eq(lab_conf_check(&c, &f), -EINVAL);
+	ck_assert_str_eq(f.field, "-namespace");
 }
 END_TEST
 
@@ -100,15 +101,31 @@ START_TEST(loopback_answers_from_the_address_asked)
 }
 END_TEST
 
-static int main_suite(void)
+START_TEST(calls_that_come_too_late_are_refused)
 {
-	const TTest *const tests[] = {
-		each_allocation_may_fail, conf_is_judged, loopback_answers_from_the_address_asked};
-	return unit_run(__FILE__, tests, ARRAY_SIZE(tests));
+	struct fake f = fake_make();
+	struct lab_env env = {f.mem};
+	struct lab_conf conf = conf_make();
+	struct lab *l = NULL;
+	struct addr a = addr("10.42.0.1");
+	ck_assert_int_eq(lab_new(&env, &conf, &l), 0);
+	for (int i = 0; i < 3; i++) {
+		struct fault fault = {0};
+		int fd = -1;
+		ck_assert_int_eq(lab_add(l, &a, &a, &fault), -EPIPE);
+		ck_assert_str_eq(fault.text, "the lab network is down");
+		ck_assert_int_eq(lab_udp_socket(l, &a, 0, false, &fd, &fault), -EPIPE);
+		ck_assert_int_eq(fd, -1);
+		lab_del(l, &a, &a);
+		lab_stop(l);
+		/* Start may follow stop. */
+		ck_assert_int_eq(lab_start(l, &fault), 0);
+		lab_stop(l);
+	}
+	l = lab_free(l);
+	fake_done(&f);
 }
+END_TEST
 
-int main(void)
-{
-	thread_adopt("main", &label_test);
-	return main_suite();
-}
+UNIT_MAIN(each_allocation_may_fail, conf_is_judged, loopback_answers_from_the_address_asked,
+	calls_that_come_too_late_are_refused)
