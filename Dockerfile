@@ -6,7 +6,7 @@ COPY packages.txt ./
 COPY .ci/packages .ci/packages
 RUN .ci/packages run build
 COPY . .
-RUN meson setup build -Dbuildtype=release -Db_lto=true -Dtests=false --prefix /usr
+RUN meson setup build -Db_lto=true -Dtests=false --prefix /usr
 RUN ninja -C build
 RUN DESTDIR=/out meson install -C build --no-rebuild
 
