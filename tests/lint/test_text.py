@@ -6,7 +6,7 @@ import subprocess
 from source import ROOT, text, tracked
 
 CODE = (".c", ".h", ".py", ".js", ".css", ".html", ".sh")
-SCRIPTS = ["test", "run", ".ci/run", ".ci/packages", "bench/run"]
+SCRIPTS = ["test", "run", ".ci/run", ".ci/packages"]
 
 
 def test_no_file_is_over_800_lines():
