@@ -1,6 +1,8 @@
 #include "api/watch.h"
 #include "base/thread.h"
+#include "base/wheel.h"
 #include <errno.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -9,8 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How often deadlines are looked at while there are connections. */
-#define SCAN_MS 250
+#define TICK_NS (10 * NS_PER_MS)
+/* How often an idle connection is asked whether a request has begun to come. */
+#define IDLE_LOOK_NS (250 * NS_PER_MS)
 
 /* Bytes that came in over the connection, and bytes the client's side has taken; 0 when the kernel
  * does not tell. */
@@ -18,8 +21,10 @@ struct moved {
 	uint64_t in, out;
 };
 struct watched {
+	struct watch *watch;
 	struct watched *next, **prev;
-	uint64_t id; /* never used again, unlike the descriptor */
+	struct wheel_timer timer; /* armed but in WATCH_WORK, or when cut */
+	uint64_t id;		  /* never used again, unlike the descriptor */
 	int fd;
 	enum watch_phase phase;
 	bool cut, armed;
@@ -32,6 +37,8 @@ struct watch {
 	struct watch_conf conf;
 	struct lock lock;
 	struct watched *all;
+	struct wheel *wheel;
+	uint64_t wakes_ns; /* when the thread looks at the wheel by itself */
 	uint64_t last_id;
 	int epoll_fd, wake_fd;
 	bool stopping;
@@ -65,7 +72,9 @@ int watch_new(const struct watch_env *env, const struct watch_conf *conf, struct
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 0};
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->wake_fd, &ev) < 0)
 		return -errno;
-	int r = stats_attach(env->stats, watch_counters, NULL, w);
+	int r = wheel_new(env->mem, TICK_NS, clk_ns(env->clk), &w->wheel);
+	if (r == 0)
+		r = stats_attach(env->stats, watch_counters, NULL, w);
 	if (r < 0)
 		return r;
 	*ret_watch = TAKE(w);
@@ -78,6 +87,7 @@ struct watch *watch_free(struct watch *w)
 		return NULL;
 	watch_stop(w);
 	stats_detach(w->env.stats, w);
+	w->wheel = wheel_free(w->wheel);
 	if (w->epoll_fd >= 0)
 		(void)close(w->epoll_fd);
 	if (w->wake_fd >= 0)
@@ -103,11 +113,30 @@ static void cut(struct watched *c, uint64_t *counter)
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
-static void look_at(struct watch *w, struct watched *c, uint64_t now_ns)
+static void wake(struct watch *w)
 {
-	uint64_t deadline_ns = c->deadline_ns;
-	if (c->cut || c->phase == WATCH_WORK)
+	uint64_t one = 1;
+	(void)!write(w->wake_fd, &one, sizeof(one));
+}
+
+/* Looks at the connection again, at the deadline or before; the lock is held. */
+static void arm(struct watch *w, struct watched *c, uint64_t now_ns, uint64_t deadline_ns)
+{
+	uint64_t at_ns = deadline_ns;
+	if (c->phase == WATCH_IDLE)
+		at_ns = MIN(at_ns, now_ns + IDLE_LOOK_NS);
+	wheel_arm(w->wheel, &c->timer, at_ns);
+	if (at_ns >= w->wakes_ns)
 		return;
+	w->wakes_ns = 0; /* it is on its way */
+	wake(w);
+}
+
+static void look_at(void *arg)
+{
+	struct watched *c = arg;
+	struct watch *w = c->watch;
+	uint64_t now_ns = clk_ns(w->env.clk), deadline_ns = c->deadline_ns;
 	struct moved now = moved_bytes(c->fd);
 	if (c->phase == WATCH_IDLE && now.in > c->moved.in) {
 		c->phase = WATCH_RECEIVE;
@@ -116,10 +145,11 @@ static void look_at(struct watch *w, struct watched *c, uint64_t now_ns)
 	if (c->phase == WATCH_SEND)
 		deadline_ns += (now.out - c->moved.out) * NS_PER_SEC / w->conf.send_bytes_per_s;
 	if (now_ns < deadline_ns)
-		return;
-	cut(c, c->phase == WATCH_IDLE	    ? &w->idle_timeouts
-		: c->phase == WATCH_RECEIVE ? &w->receive_timeouts
-					    : &w->send_timeouts);
+		arm(w, c, now_ns, deadline_ns);
+	else
+		cut(c, c->phase == WATCH_IDLE	    ? &w->idle_timeouts
+			: c->phase == WATCH_RECEIVE ? &w->receive_timeouts
+						    : &w->send_timeouts);
 }
 
 /* The client of connection id has left: its later, with a reference, or NULL. */
@@ -137,11 +167,15 @@ static struct later *leaver(struct watch *w, uint64_t id)
 	return NULL;
 }
 
-/* One turn: waits for an event or the time to scan. false: stop. */
-static bool turn(struct watch *w, bool busy)
+/* Waits for events, at most until the time given, and sees to those who left. */
+static void wait_until(struct watch *w, uint64_t until_ns)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), busy ? SCAN_MS : -1);
+	uint64_t now_ns = clk_ns(w->env.clk), ms = 0;
+	if (until_ns > now_ns)
+		ms = MIN((until_ns - now_ns) / NS_PER_MS + 1, (uint64_t)INT_MAX);
+	int n = epoll_wait(
+		w->epoll_fd, events, ARRAY_SIZE(events), until_ns == UINT64_MAX ? -1 : (int)ms);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == 0) {
 			uint64_t count;
@@ -153,21 +187,19 @@ static bool turn(struct watch *w, bool busy)
 			later_wake(l, true);
 		(void)later_unref(l);
 	}
-	return true;
 }
 
 static void watch_run(void *arg)
 {
 	struct watch *w = arg;
-	for (bool busy = false;;) {
-		(void)turn(w, busy);
+	for (uint64_t until_ns = 0;;) {
+		wait_until(w, until_ns);
 		LOCK_SCOPE(&w->lock);
 		if (w->stopping)
 			return;
-		uint64_t now_ns = clk_ns(w->env.clk);
-		for (struct watched *c = w->all; c; c = c->next)
-			look_at(w, c, now_ns);
-		busy = w->all != NULL;
+		w->wakes_ns = 0; /* who arms in the run need not wake us */
+		wheel_run(w->wheel, clk_ns(w->env.clk));
+		until_ns = w->wakes_ns = wheel_next_ns(w->wheel);
 	}
 }
 
@@ -176,12 +208,6 @@ int watch_start(struct watch *w)
 	w->stopping = false;
 	struct thread_conf conf = {.name = "api-watch", .run = watch_run, .arg = w};
 	return thread_start(w->env.mem, &conf, &w->thread);
-}
-
-static void wake(struct watch *w)
-{
-	uint64_t one = 1;
-	(void)!write(w->wake_fd, &one, sizeof(one));
 }
 
 void watch_stop(struct watch *w)
@@ -200,18 +226,21 @@ int watch_add(struct watch *w, int fd, struct watched **ret_c)
 	struct watched *c = mem_zalloc(w->env.mem, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
+	uint64_t now_ns = clk_ns(w->env.clk);
+	c->watch = w;
+	c->timer.fire = look_at;
+	c->timer.arg = c;
 	c->fd = fd;
 	c->phase = WATCH_RECEIVE;
-	c->deadline_ns = clk_ns(w->env.clk) + w->conf.receive_ns;
+	c->deadline_ns = now_ns + w->conf.receive_ns;
 	LOCK_SCOPE(&w->lock);
 	c->id = ++w->last_id;
 	c->next = w->all;
 	c->prev = &w->all;
 	if (c->next)
 		c->next->prev = &c->next;
-	else
-		wake(w);
 	w->all = c;
+	arm(w, c, now_ns, c->deadline_ns);
 	stat_set(&w->connections, w->connections + 1);
 	*ret_c = c;
 	return 0;
@@ -231,6 +260,7 @@ void watch_del(struct watch *w, struct watched *c)
 		return;
 	LOCK_SCOPE(&w->lock);
 	disarm(w, c);
+	wheel_disarm(w->wheel, &c->timer);
 	*c->prev = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -249,6 +279,10 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, str
 	c->deadline_ns = now_ns + (phase == WATCH_IDLE		   ? w->conf.idle_ns
 					  : phase == WATCH_RECEIVE ? w->conf.receive_ns
 								   : w->conf.send_ns);
+	if (phase == WATCH_WORK || c->cut)
+		wheel_disarm(w->wheel, &c->timer);
+	else
+		arm(w, c, now_ns, c->deadline_ns);
 	if (!later)
 		return;
 	c->later = later_ref(later);
