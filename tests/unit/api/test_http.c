@@ -5,6 +5,7 @@
 #include "client.h"
 #include "fake.h"
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,16 +372,40 @@ START_TEST(a_dripping_client_is_cut)
 }
 END_TEST
 
+/* The server's end of a connection is in this process, too: what its buffer and ours hold counts as
+ * sent, so both are made small. */
+static void shrink_buffers(int client)
+{
+	struct sockaddr_in ours, peer;
+	int small = 4096;
+	socklen_t len = sizeof(ours);
+	ck_assert_int_eq(getsockname(client, (struct sockaddr *)&ours, &len), 0);
+	ck_assert_int_eq(setsockopt(client, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	for (int fd = 3; fd < 1024; fd++) {
+		len = sizeof(peer);
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 ||
+			peer.sin_port != ours.sin_port)
+			continue;
+		ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+		return;
+	}
+	ck_abort_msg("the server's end is not open");
+}
+
 START_TEST(a_client_that_does_not_read_is_cut)
 {
 	struct scene s;
+	char buf[4096];
 	scene_up(&s, 20 * NS_PER_SEC, NS_PER_SEC / 2, 16);
 	int fd = client_connect(s.port);
+	ck_assert_int_eq(client_send(fd, "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"), 0);
+	(void)client_read(fd, buf, sizeof(buf), 1); /* now it has been accepted */
+	shrink_buffers(fd);
 	ck_assert_int_eq(
 		client_send(fd, "GET /stream?n=2000000000 HTTP/1.1\r\nHost: localhost\r\n\r\n"), 0);
-	/* What fills the sockets' buffers counts as sent: it takes until that much is overdue. */
-	for (unsigned i = 0; i < 2000 && counted(&s, "watch", "send_timeouts") == 0; i++)
+	for (unsigned i = 0; i < 6000 && counted(&s, "watch", "send_timeouts") == 0; i++)
 		(void)poll(NULL, 0, 10);
+	ck_assert_uint_eq(counted(&s, "watch", "send_timeouts"), 1);
 	(void)close(fd);
 	scene_down(&s);
 }
