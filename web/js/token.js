@@ -57,7 +57,7 @@ const prompt = (refused) =>
 				h("div", {class: "field"},
 					h("label", {for: field}, "Token"), input,
 					h("p", {id: hint, class: "hint"},
-						"What is in the file given to -api-token-file. This tab keeps it until closed."),
+						"As given to -api-token-file. This tab keeps it until it is closed."),
 					problem),
 				h("footer", {class: "field actions"},
 					h("button", {class: "button", type: "button", onclick: () => close()}, "Cancel"),
