@@ -1,6 +1,6 @@
 /* The band of figures: the fleet's size, live rates with their curves, the host's state. */
 import {h, setText} from "./dom.js";
-import {bytes, count, rate} from "./format.js";
+import {bytes, count, plural, rate} from "./format.js";
 import {rateOf} from "./rate.js";
 import {sparkline} from "./spark.js";
 
@@ -51,7 +51,7 @@ export const figuresPanel = () => {
 				`nl6 memory ${bytes(stats.simulator_memory_mb * mb)}`,
 				`Host memory ${stats.memory_usage_percent.toFixed(0)} % of `
 					+ bytes(stats.total_memory_mb * mb),
-				`CPU ${stats.cpu_usage_percent.toFixed(0)} % of ${stats.num_cpu}`,
+				`CPU ${stats.cpu_usage_percent.toFixed(0)} % of ${plural(stats.num_cpu, "core", "cores")}`,
 				`Load ${[stats.load_avg_1, stats.load_avg_5, stats.load_avg_15]
 					.map((load) => load.toFixed(2)).join("  ")}`,
 			].map((text) => h("span", {}, text)));

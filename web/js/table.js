@@ -32,6 +32,7 @@ export const devicesPanel = ({create, changed, signal}) => {
 	const table = h("table", {}, caption,
 		h("thead", {}, h("tr", {},
 			h("th", {scope: "col"}, "Address"),
+			h("th", {scope: "col", class: "widest"}, "Name"),
 			h("th", {scope: "col", class: "medium"}, "Type"),
 			h("th", {scope: "col", class: "wide"}, "Location"),
 			h("th", {scope: "col", class: "num medium"}, "SNMP port"),
