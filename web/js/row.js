@@ -23,7 +23,7 @@ export const deviceRow = (device, removed) => {
 			h("a", {class: "mono", href: deviceHref(device.id)}, device.ip),
 			h("span", {class: "sub"}, place ? `${type}, ${place}` : type)),
 		h("td", {class: "widest"}, device.detail.sys_name),
-		h("td", {class: "medium"}, type),
+		h("td", {class: "medium whole"}, type),
 		h("td", {class: "wide quiet"}, place),
 		h("td", {class: "num medium"}, String(device.snmp_port)),
 		h("td", {class: "medium"},
