@@ -10,6 +10,7 @@
 #include "sim/fleet/batch.h"
 #include <errno.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct scene {
 	/* What the batches' prepare says, and how often it was called and undone. */
 	int prepare_result;
 	uint32_t prepared, undone;
+	bool hold; /* atomic: prepare waits while it is set */
 	char builtin_dir[512];
 };
 /* The answer, its stream read to the end. */
@@ -43,6 +45,8 @@ static int scene_prepare(void *arg, const struct addr *first UNUSED, const struc
 {
 	struct scene *s = arg;
 	(void)__atomic_add_fetch(&s->prepared, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&s->hold, __ATOMIC_RELAXED))
+		(void)poll(NULL, 0, 1);
 	if (s->prepare_result < 0)
 		return fault_set(
 			reterr_fault, s->prepare_result, "/snmp_port", NULL, "the network says no");

@@ -166,6 +166,38 @@ START_TEST(a_failed_batch_tells_why)
 }
 END_TEST
 
+START_TEST(ranges_that_meet_are_refused_while_one_is_made)
+{
+	struct scene *s = scene_up();
+	__atomic_store_n(&s->hold, true, __ATOMIC_RELAXED);
+	json_decref(scene_json(s, POST, "/api/v1/devices", "Prefer: respond-async", TEN, 202));
+	struct answer a = scene_ask(s, POST, "/api/v1/devices", NULL,
+		"{\"start_ip\":\"127.1.0.10\",\"device_count\":10}");
+	ck_assert_uint_eq(a.status, 409);
+	ck_assert_str_eq(a.reply.headers[0].name, "Retry-After");
+	ck_assert_str_eq(a.reply.headers[0].value, "5");
+	ck_assert_ptr_nonnull(strstr(a.text.s, "127.1.0.1-127.1.0.10"));
+	answer_done(&a);
+	json_t *j = scene_json(s, GET, "/api/v1/batches", NULL, NULL, 200);
+	ck_assert_uint_eq(json_array_size(at(j, "data")), 1);
+	ck_assert_int_eq(int_at(j, "data.0.id"), 1);
+	json_decref(j);
+	j = scene_json(s, GET, "/api/v1/status", NULL, NULL, 200);
+	ck_assert(json_is_true(at(j, "data.create_batch_in_progress")));
+	ck_assert_int_eq(int_at(j, "data.create_batch_requested"), 10);
+	ck_assert_int_eq(int_at(j, "data.device_create_progress"), 0);
+	json_decref(j);
+	/* What does not meet it is made meanwhile, once it may be prepared. */
+	json_decref(scene_json(s, POST, "/api/v1/devices", "Prefer: respond-async",
+		"{\"start_ip\":\"127.1.0.11\",\"device_count\":10}", 202));
+	__atomic_store_n(&s->hold, false, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < 20000 && fleet_count(s->fleet) < 20; i++)
+		(void)poll(NULL, 0, 1);
+	ck_assert_uint_eq(fleet_count(s->fleet), 20);
+	scene_down(s);
+}
+END_TEST
+
 START_TEST(the_list_turns_pages)
 {
 	struct scene *s = scene_up();
@@ -435,7 +467,7 @@ END_TEST
 
 UNIT_MAIN(a_create_answers_when_it_is_done, a_create_may_be_asked_about_later,
 	meaningless_keys_are_answered_in_warnings, bad_bodies_are_refused_by_name,
-	a_failed_batch_tells_why, the_list_turns_pages, the_list_is_filtered,
-	documented_keys_keep_their_order, one_device_is_shown_whole, devices_are_deleted,
-	exports_have_a_line_a_device, the_route_script_has_the_fewest_prefixes,
-	each_allocation_of_a_create_may_fail)
+	a_failed_batch_tells_why, ranges_that_meet_are_refused_while_one_is_made,
+	the_list_turns_pages, the_list_is_filtered, documented_keys_keep_their_order,
+	one_device_is_shown_whole, devices_are_deleted, exports_have_a_line_a_device,
+	the_route_script_has_the_fewest_prefixes, each_allocation_of_a_create_may_fail)
