@@ -71,16 +71,16 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 	return 0;
 }
 
-/* Exception: what is wrong with a type is a fault of the body that names it: 400. The fault of its
- * file is told without the folder. */
+/* Exception: what is wrong with a type is a fault of the body that names it: 400. Its place is
+ * file, line and pointer; no folder is ever in it. */
 static int refuse_type(struct fault *f, int r, const char *name)
 {
 	if (f->code != r || f->field[0] == '/' || (r != -ENOENT && r != -EINVAL))
 		return r;
 	struct fault of_file = *f;
-	const char *slash = strrchr(of_file.field, '/'), *place = slash ? slash + 1 : of_file.field;
+	const char *place = of_file.field;
 	return fault_set(f, -EINVAL, "/resource_file", of_file.allowed,
-		"resource %.64s: %.100s%s%.200s", name, r == -ENOENT ? "" : place,
+		"resource %.64s: %.120s%s%.120s", name, r == -ENOENT ? "" : place,
 		r == -ENOENT ? "" : ": ", of_file.text);
 }
 
