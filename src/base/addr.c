@@ -82,11 +82,6 @@ bool prefix_has(const struct prefix *p, const struct addr *a)
 	return bits == 0 || ((p->addr.b[bytes] ^ a->b[bytes]) >> (8 - bits)) == 0;
 }
 
-bool prefix_overlaps(const struct prefix *p, const struct prefix *q)
-{
-	return p->len <= q->len ? prefix_has(p, &q->addr) : prefix_has(q, &p->addr);
-}
-
 int prefix_parse(const char *s, struct prefix *ret_prefix)
 {
 	char buf[PREFIX_TEXT_BYTES];

@@ -47,7 +47,6 @@ const char *prefix_text(const struct prefix *p, char buf[static PREFIX_TEXT_BYTE
 /* The highest address of the prefix. */
 struct addr prefix_last(const struct prefix *p);
 bool prefix_has(const struct prefix *p, const struct addr *a);
-bool prefix_overlaps(const struct prefix *p, const struct prefix *q);
 /* Is it in 127/8 or ::1? */
 bool addr_is_loopback(const struct addr *a);
 /* To and from socket addresses. IPv4 becomes AF_INET. -EAFNOSUPPORT. */

@@ -5,7 +5,6 @@
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
 #define UNUSED __attribute__((unused))
-#define COLD __attribute__((cold))
 #define EXPORT __attribute__((visibility("default")))
 #define CACHE_ALIGNED __attribute__((aligned(64)))
 #define LIKELY(x) __builtin_expect(!!(x), 1)

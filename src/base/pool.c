@@ -140,11 +140,6 @@ void pool_give(struct pool *p, void *object)
 	POISON(object, p->object_bytes);
 }
 
-uint64_t pool_live(const struct pool *p)
-{
-	return p->live;
-}
-
 uint64_t pool_mapped_bytes(const struct pool *p)
 {
 	return p->mapped_bytes;

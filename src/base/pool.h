@@ -17,5 +17,4 @@ struct pool *pool_free(struct pool *p); /* unmaps all */
 CLEANUP(pool);
 MUST_CHECK void *pool_take(struct pool *p);   /* NULL: no memory */
 void pool_give(struct pool *p, void *object); /* takes NULL */
-uint64_t pool_live(const struct pool *p);     /* objects taken and not given back */
 uint64_t pool_mapped_bytes(const struct pool *p);

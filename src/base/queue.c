@@ -67,9 +67,3 @@ void queue_close(struct queue *q)
 	q->closed = true;
 	cond_wake_all(&q->changed);
 }
-
-uint32_t queue_len(struct queue *q)
-{
-	LOCK_SCOPE(&q->lock);
-	return q->len;
-}

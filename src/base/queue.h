@@ -17,4 +17,3 @@ MUST_CHECK int queue_put(struct queue *q, void *item);
 MUST_CHECK int queue_take(struct queue *q, void **ret_item);
 /* Refuses what comes from now on; what is queued may still be taken. Wakes all who wait. */
 void queue_close(struct queue *q);
-uint32_t queue_len(struct queue *q);

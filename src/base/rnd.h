@@ -23,8 +23,3 @@ static inline uint32_t rnd_below(uint64_t seed, uint64_t stream, uint64_t index,
 {
 	return (uint32_t)(((rnd_u64(seed, stream, index) >> 32) * n) >> 32);
 }
-/* Uniform in [0, 1). */
-static inline double rnd_unit(uint64_t seed, uint64_t stream, uint64_t index)
-{
-	return (double)(rnd_u64(seed, stream, index) >> 11) * 0x1p-53;
-}

@@ -18,7 +18,6 @@ START_TEST(objects_are_apart_and_aligned)
 				ck_assert_uint_eq((uintptr_t)taken[i] % aligns[a], 0);
 				memset(taken[i], (int)i, sizes[s]);
 			}
-			ck_assert_uint_eq(pool_live(p), 100);
 			ck_assert_uint_ge(pool_mapped_bytes(p), 100 * sizes[s]);
 			for (unsigned i = 0; i < 100; i++)
 				ck_assert(taken[i][0] == i &&
@@ -39,7 +38,6 @@ START_TEST(given_objects_are_taken_again)
 	pool_give(p, NULL);
 	for (unsigned i = 0; i < 5000; i++)
 		pool_give(p, taken[i]);
-	ck_assert_uint_eq(pool_live(p), 0);
 	for (unsigned i = 0; i < 5000; i++) {
 		taken[i] = pool_take(p);
 		memset(taken[i], 1, 64);
