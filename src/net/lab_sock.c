@@ -1,7 +1,6 @@
 #include "net/lab_sock.h"
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,17 +36,15 @@ int lab_sock_make(bool v6, int *ret_fd, struct fault *reterr_fault)
 
 static int refuse(struct fault *f, int r, uint16_t port, bool v6)
 {
-	char field[32];
-	(void)snprintf(field, sizeof(field), "UDP port %u", port);
 	if (r == -EADDRINUSE)
-		return fault_set(f, r, field, "a free port",
+		return fault_set(f, r, "", "a free port",
 			"UDP port %u (IPv%d) is in use by another program", port, v6 ? 6 : 4);
 	if (r == -EACCES)
-		return fault_set(f, r, field, "1024..65535 without privileges",
+		return fault_set(f, r, "", "1024..65535 without privileges",
 			"UDP port %u needs CAP_NET_BIND_SERVICE: run as root, or use a port "
 			"above 1023",
 			port);
-	return fault_set(f, r, field, "", "cannot bind UDP port %u (IPv%d): %s", port, v6 ? 6 : 4,
+	return fault_set(f, r, "", "", "cannot bind UDP port %u (IPv%d): %s", port, v6 ? 6 : 4,
 		strerror(-r));
 }
 
