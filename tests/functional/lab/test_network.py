@@ -100,6 +100,9 @@ def test_without_a_namespace(host, outside):
     for asker in (host, outside):
         assert asker.ask("10.42.0.255", port) == "10.42.0.255"
         assert asker.ask("2001:db8:42::1:0", port6) == "2001:db8:42::1:0"
+    # A neighbour that takes the addresses for its own network's is answered, too.
+    outside.sh("ip route replace 10.42.0.0/16 dev eth0")
+    assert outside.ask("10.42.1.9", port) == "10.42.1.9"
     # Loopback is part of the same place.
     d("add", "127.42.0.1", "127.42.0.9")
     assert host.ask("127.42.0.9", port) == "127.42.0.9"
