@@ -12,7 +12,7 @@ export const pagerLine = ({first, back, next}) => {
 		back: button("Previous", "back", back),
 		next: button("Next", "next", next, true),
 	};
-	const el = h("nav", {class: "pager", "aria-label": "Pages of devices"}, place,
+	const el = h("nav", {class: "pager", "aria-label": "Pages of devices", hidden: true}, place,
 		h("div", {class: "actions"}, ...Object.values(buttons)));
 	return {
 		el,

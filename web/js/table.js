@@ -15,8 +15,8 @@ const isEmpty = ({q, type}) => q === "" && type === "";
 const emptyFleet = (create) =>
 	h("div", {class: "lone"},
 		h("h2", {}, "No devices yet"),
-		h("p", {class: "quiet"}, "Create some here, or start nl6 with a fleet: ",
-			h("code", {}, "nl6 -auto-start-ip 127.10.0.1 -auto-count 1000 -snmp-port 1161")),
+		h("p", {class: "quiet"}, "Create some here, or start nl6 with a fleet:"),
+		h("code", {}, "nl6 -auto-start-ip 127.10.0.1 -auto-count 1000 -snmp-port 1161"),
 		h("button", {class: "button main", type: "button", onclick: create}, "Create devices"));
 const noMatch = (clear) =>
 	h("div", {class: "lone"},

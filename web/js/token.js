@@ -74,6 +74,7 @@ export const askForToken = async (used, again = false) => {
 		asking = null;
 		declined = value === undefined;
 		if (!declined) keep(value);
+		else if (used !== null) keep(null);
 		return !declined;
 	});
 	return asking;
