@@ -120,6 +120,21 @@ def test_slow_senders_are_cut_and_hold_nobody_up(nl6, net):
     until(10, lambda: counter(it, "watch", "connections") <= 1, "end of the others")
 
 
+def test_idle_connections_are_closed(nl6):
+    it = nl6("-api-idle-timeout", "2s", "-api-receive-timeout", "1s")
+    ask_ = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    idle, late = Raw(it).send(ask_), Raw(it).send(ask_)
+    assert idle.sock.recv(4096).endswith(b"OK") and late.sock.recv(4096).endswith(b"OK")
+    # A next request that begins has the time of a request, not that of an idle connection.
+    late.send("GET /hea")
+    began = time.monotonic()
+    assert late.rest() == b""
+    cut = time.monotonic() - began
+    assert idle.rest() == b""
+    assert cut < time.monotonic() - began
+    assert (counter(it, "watch", "idle_timeouts"), counter(it, "watch", "receive_timeouts")) == (1, 1)
+
+
 def test_slow_readers_are_cut_and_hold_nobody_up(nl6, net):
     it = nl6("-api-send-timeout", "1s")
     it.create(60000, round_robin=True)
