@@ -273,9 +273,10 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, str
 	uint64_t now_ns = clk_ns(w->env.clk);
 	LOCK_SCOPE(&w->lock);
 	disarm(w, c);
-	c->phase = phase;
-	if (phase == WATCH_IDLE || phase == WATCH_SEND)
+	/* What comes in from the answer on is of the next request, however soon it comes. */
+	if (phase == WATCH_SEND || (phase == WATCH_IDLE && c->phase != WATCH_SEND))
 		c->moved = moved_bytes(c->fd);
+	c->phase = phase;
 	c->deadline_ns = now_ns + (phase == WATCH_IDLE		   ? w->conf.idle_ns
 					  : phase == WATCH_RECEIVE ? w->conf.receive_ns
 								   : w->conf.send_ns);
