@@ -123,7 +123,7 @@ static int read_parts(
 		free(entries[i]);
 	}
 	free(entries);
-	s->is_dir = true;
+	s->is_dir = r == 0;
 	return r;
 }
 

@@ -20,6 +20,12 @@ void nl6_count(struct nl6_tally *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+void nl6_count_oid(struct nl6_tally *t, const struct nl6_entry *e, const struct mib_ref *ref)
+{
+	char text[OID_TEXT_BYTES];
+	nl6_count(t, "%s, %.60s", ref->object->name, oid_text(&e->oid, text, sizeof(text)));
+}
+
 int nl6_bad(
 	struct nl6_reader *n, const struct nl6_entry *e, const char *allowed, const char *fmt, ...)
 {
@@ -89,6 +95,8 @@ static int take_section(struct nl6_reader *n, const char *key, json_t *v, uint32
 		nl6_count(&n->unserved, "%s/%s", n->r.file->name, key);
 		return 0;
 	}
+	if (json_is_null(v)) /* as the original writes a section without entries */
+		return 0;
 	if (!json_is_array(v))
 		return read_bad(&n->r, read_below(at, "", key), "", "must be an array");
 	if (later)
@@ -165,8 +173,7 @@ static int take_typed(struct nl6_reader *n, const struct nl6_entry *e, const str
 		return r;
 	if (ref->object->strict)
 		return nl6_bad(n, e, ref->object->syntax, "not a value of %s", ref->object->name);
-	nl6_count(&n->mistyped, "%s, %.60s", ref->object->name,
-		oid_text(&e->oid, text, sizeof(text)));
+	nl6_count_oid(&n->mistyped, e, ref);
 	return -EAGAIN;
 }
 
@@ -193,9 +200,14 @@ static int take_system(struct nl6_reader *n, const struct nl6_entry *e, const st
 {
 	struct type_draft *d = n->r.d;
 	struct ber_value v;
+	uint64_t wide;
 	bool wrapped;
 	int r = nl6_value(
 		&d->arena, e->response, ref->object->tag, ref->object->syntax, &v, &wrapped);
+	/* The time is the device's, whatever number stands there. */
+	if (r == -EINVAL && ref->object->tag == BER_TIMETICKS &&
+		num_u64(e->response, 0, UINT64_MAX, &wide) == 0)
+		return 0;
 	if (r == -EINVAL)
 		return nl6_bad(n, e, ref->object->syntax, "not a value of %s", ref->object->name);
 	if (r < 0)
@@ -223,7 +235,6 @@ static int take_system(struct nl6_reader *n, const struct nl6_entry *e, const st
 static int take(struct nl6_reader *n, const struct nl6_entry *e)
 {
 	struct mib_ref ref;
-	char text[OID_TEXT_BYTES];
 	if (strcmp(e->response, "noSuchObject") == 0 || strcmp(e->response, "endOfMibView") == 0)
 		return nl6_bad(n, e, "", "an exception is not a value");
 	if (mib_find(&e->oid, &ref) < 0)
@@ -233,14 +244,17 @@ static int take(struct nl6_reader *n, const struct nl6_entry *e)
 		return nl6_if_take(n, e, &ref);
 	if (scalar && strcmp(ref.group->oid, "1.3.6.1.2.1.1") == 0 && ref.object->arc <= 7)
 		return take_system(n, e, &ref);
+	if (e->oid.n == ref.arcs) { /* the object, not an instance of it */
+		nl6_count_oid(&n->bare, e, &ref);
+		return 0;
+	}
 	if (ref.object->access == MIB_NO) {
-		nl6_count(&n->hidden, "%s, %.60s", ref.object->name,
-			oid_text(&e->oid, text, sizeof(text)));
+		nl6_count_oid(&n->hidden, e, &ref);
 		return 0;
 	}
 	if (!type_makes(ref.number))
 		return take_object(n, e, &ref);
-	nl6_count(&n->taken, "%s, %.60s", ref.object->name, oid_text(&e->oid, text, sizeof(text)));
+	nl6_count_oid(&n->taken, e, &ref);
 	return 0;
 }
 
@@ -249,7 +263,7 @@ static int warn_tally(struct nl6_reader *n, const struct nl6_tally *t, const cha
 	if (t->n == 0)
 		return 0;
 	return draft_warn(
-		n->r.d, "%u %s%s%s", t->n, what, t->first[0] ? "; the first: " : "", t->first);
+		n->r.d, "%s: %u%s%s", what, t->n, t->first[0] ? "; the first: " : "", t->first);
 }
 
 static int warn_all(struct nl6_reader *n)
@@ -258,19 +272,20 @@ static int warn_all(struct nl6_reader *n)
 		const struct nl6_tally *tally;
 		const char *what;
 	} all[] = {
-		{&n->ssh, "answers of the section ssh are not served in this build"},
-		{&n->api, "answers of the section api are not served in this build"},
-		{&n->optical, "channels of the section optical are not served in this build"},
-		{&n->unserved, "files or keys are not served in this build"},
-		{&n->doubles, "OIDs appear again, the last value is served"},
-		{&n->hidden, "values of index columns, which are not accessible, are not served"},
-		{&n->taken, "values are made by nl6 itself, not taken from the file"},
-		{&n->mistyped, "values do not fit the type of their object and are served as "
-			       "number or text, or not at all where nl6 makes the object"},
-		{&n->wide, "numbers of unknown objects exceed INTEGER and are served as Gauge32 or "
-			   "Counter64"},
-		{&n->negative, "negative values of unsigned objects are served modulo 2^32"},
-		{&n->cut, "names are longer than an interface can have and are cut"},
+		{&n->ssh, "not served in this build: answers of the section ssh"},
+		{&n->api, "not served in this build: answers of the section api"},
+		{&n->optical, "not served in this build: channels of the section optical"},
+		{&n->unserved, "not served in this build: files or keys"},
+		{&n->doubles, "the last value is served of OIDs that appear again"},
+		{&n->hidden, "not served: values of index columns, which are not accessible"},
+		{&n->bare, "not served: values that name no instance that their object can have"},
+		{&n->taken, "not taken from the file: values that nl6 makes itself"},
+		{&n->mistyped, "served as number or text, or made anew: values that do not fit the "
+			       "type of their object"},
+		{&n->wide, "served as Gauge32 or Counter64: numbers of unknown objects beyond "
+			   "INTEGER"},
+		{&n->negative, "served modulo 2^32: negative values of unsigned objects"},
+		{&n->cut, "cut: names longer than an interface can have"},
 	};
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(all) && r == 0; i++)

@@ -18,11 +18,13 @@ struct nl6_reader {
 	const struct type_file *files;
 	struct nl6_entry *entries; /* of the allocator */
 	uint32_t n, room;
-	struct nl6_tally ssh, api, optical, doubles, taken, hidden, mistyped, wide, negative, cut,
-		unserved;
+	struct nl6_tally ssh, api, optical, doubles, taken, hidden, bare, mistyped, wide, negative,
+		cut, unserved;
 	uint32_t at_if; /* slot of the interface found last */
 };
 void nl6_count(struct nl6_tally *t, const char *fmt, ...) PRINTF(2, 3);
+/* The same, told as "object, OID". */
+void nl6_count_oid(struct nl6_tally *t, const struct nl6_entry *e, const struct mib_ref *ref);
 /* Fills the fault with the place of an entry; returns -EINVAL. */
 int nl6_bad(struct nl6_reader *n, const struct nl6_entry *e, const char *allowed, const char *fmt,
 	...) PRINTF(4, 5);

@@ -143,10 +143,14 @@ static int check_strict(struct nl6_reader *n, const struct nl6_entry *e, const s
 		return 0;
 	int r = nl6_value(
 		&n->r.d->arena, e->response, ref->object->tag, ref->object->syntax, &v, &wrapped);
-	/* ifSpeed beyond 32 bits is found in practice, and we know what is meant. */
-	if (r == -EINVAL && strcmp(ref->object->name, "ifSpeed") == 0 &&
-		num_u64(e->response, 0, IF_SPEED_MAX, &wide) == 0)
+	/* Numbers beyond 32 bits are found in practice. The speed is meant so, counters are made
+	 * anew. */
+	if (r == -EINVAL && num_u64(e->response, 0, UINT64_MAX, &wide) == 0) {
+		if (strcmp(ref->object->name, "ifSpeed") != 0)
+			nl6_count(&n->mistyped, "%s of ifIndex %u", ref->object->name,
+				e->oid.arcs[ref->arcs]);
 		return 0;
+	}
 	if (r == -EINVAL)
 		return nl6_bad(n, e, ref->object->syntax, "not a value of %s", ref->object->name);
 	return r;
@@ -156,9 +160,10 @@ int nl6_if_take(struct nl6_reader *n, const struct nl6_entry *e, const struct mi
 {
 	struct type_if *f = NULL;
 	if (e->oid.n != ref->arcs + 1 || e->oid.arcs[ref->arcs] == 0 ||
-		e->oid.arcs[ref->arcs] > INT32_MAX)
-		return nl6_bad(n, e, "one arc, 1..2147483647", "%s has no such instance",
-			ref->object->name);
+		e->oid.arcs[ref->arcs] > INT32_MAX) {
+		nl6_count_oid(&n->bare, e, ref);
+		return 0;
+	}
 	int r = check_strict(n, e, ref);
 	if (r == 0)
 		r = find_or_add(n, e->oid.arcs[ref->arcs], &f);

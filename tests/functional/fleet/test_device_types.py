@@ -74,8 +74,8 @@ def test_both_forms_are_served(nl6, net, tmp_path):
     name = get(2, "1.3.6.1.2.1.1.5.0")[0]
     assert "cisco-old" in name
     log = program.stderr
-    assert "cisco_old: 1 answers of the section ssh are not served in this build" in log
-    assert "cisco_old: 1 OIDs appear again, the last value is served; " in log
+    assert "cisco_old: not served in this build: answers of the section ssh: 1" in log
+    assert "cisco_old: the last value is served of OIDs that appear again: 1; " in log
 
 
 def test_a_changed_file_is_for_later_devices(nl6, net, tmp_path):

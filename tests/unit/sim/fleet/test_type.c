@@ -189,6 +189,10 @@ START_TEST(a_users_type_needs_no_rebuild)
 	ck_assert_str_eq(list[n - 1].slug, "mine");
 	mem_free(f.mem, list);
 
+	/* A built-in type is found beside the user's. */
+	ck_assert_int_eq(types_get(types, "ciena_waveserver5", &t, &fault), 0);
+	ck_assert_uint_eq(t->n_ifs, 4);
+	(void)type_unref(t);
 	ck_assert_int_eq(types_get(types, "mine", &t, &fault), 0);
 	ck_assert_str_eq(t->name, "First");
 	ck_assert_uint_eq(t->generation, 1);

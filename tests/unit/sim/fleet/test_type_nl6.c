@@ -82,13 +82,13 @@ START_TEST(a_directory_is_merged)
 	ck_assert_int_eq(row_of(t, "1.3.6.1.2.1.25.1.1.0")->kind, OID_SYS_UPTIME);
 	ck_assert_ptr_null(row_of(t, "1.3.6.1.2.1.4.20.1.1")); /* no interface, no address */
 	ck_assert_uint_eq(t->n_warnings, 5);
-	check_warning(t, "2 answers of the section ssh are not served in this build");
-	check_warning(t, "1 answers of the section api");
+	check_warning(t, "not served in this build: answers of the section ssh: 2");
+	check_warning(t, "not served in this build: answers of the section api: 1");
 	check_warning(
-		t, "2 files or keys are not served in this build; the first: cisco_x/b.json/extra");
-	check_warning(
-		t, "1 OIDs appear again, the last value is served; the first: 1.3.6.1.2.1.1.1.0");
-	check_warning(t, "1 values are made by nl6 itself, not taken from the file; the first: "
+		t, "not served in this build: files or keys: 2; the first: cisco_x/b.json/extra");
+	check_warning(t, "the last value is served of OIDs that appear again: 1; the first: "
+			 "1.3.6.1.2.1.1.1.0");
+	check_warning(t, "not taken from the file: values that nl6 makes itself: 1; the first: "
 			 "hrSystemUptime");
 	(void)type_unref(t);
 	fake_done(&f);
@@ -195,11 +195,13 @@ START_TEST(values_get_the_type_of_their_object)
 		"1.2.3.4",
 		9);
 	check_tlv(t, "1.3.6.1.4.1.32473.6.0", "\x04\x00", 2);
-	check_warning(t, "3 values do not fit the type of their object");
-	check_warning(t, "2 numbers of unknown objects exceed INTEGER");
-	check_warning(t, "1 negative values of unsigned objects are served modulo 2^32; the first: "
+	check_warning(t, "served as number or text, or made anew: values that do not fit the type "
+			 "of their object: 3");
+	check_warning(
+		t, "served as Gauge32 or Counter64: numbers of unknown objects beyond INTEGER: 2");
+	check_warning(t, "served modulo 2^32: negative values of unsigned objects: 1; the first: "
 			 "1.3.6.1.2.1.6.9.0");
-	check_warning(t, "1 values of index columns");
+	check_warning(t, "not served: values of index columns, which are not accessible: 1");
 	ck_assert_uint_eq(t->n_warnings, 4);
 	(void)type_unref(t);
 	fake_done(&f);
@@ -234,10 +236,6 @@ static const struct {
 		"1.3.6.1.2.1.2.2.1.10.1 \"0x12\": not a value of ifInOctets"},
 	{"{\"snmp\": [" IFX(6, 1, "-1") "]}", "x.json:1: /snmp/0/response",
 		"1.3.6.1.2.1.31.1.1.1.6.1 \"-1\": not a value of ifHCInOctets"},
-	{"{\"snmp\": [" IF(16, 1, "4294967296") "]}", "x.json:1: /snmp/0/response",
-		"1.3.6.1.2.1.2.2.1.16.1 \"4294967296\": not a value of ifOutOctets"},
-	{"{\"snmp\": [" IF(2, 1.1, "x") "]}", "x.json:1: /snmp/0/response",
-		"1.3.6.1.2.1.2.2.1.2.1.1 \"x\": ifDescr has no such instance"},
 	{"{\"snmp\": [" E("1.3.6.1.2.1.4.21.1.11.1.2.3.0", "/24") "]}",
 		"x.json:1: /snmp/0/response",
 		"1.3.6.1.2.1.4.21.1.11.1.2.3.0 \"/24\": not a value of ipRouteMask"},
@@ -264,13 +262,34 @@ START_TEST(wrong_files_are_told_with_oid_and_value)
 }
 END_TEST
 
-START_TEST(ifspeed_may_be_wide)
+START_TEST(numbers_may_be_too_wide_where_they_are_made_anew)
 {
 	struct fake f = fake_make();
-	struct type *t =
-		one(&f, "x", "{\"snmp\": [" IF(2, 1, "a") "," IF(5, 1, "100000000000") "]}");
+	struct type *t = one(&f, "x",
+		"{\"snmp\": [" IF(2, 1, "a") "," IF(5, 1, "100000000000") "," IF(
+			16, 1, "98234567890") "], \"ssh\": null}");
 	ck_assert_uint_eq(t->ifs[0].speed_bps, 100000000000);
 	check_tlv(t, "1.3.6.1.2.1.2.2.1.5.1", "\x42\x05\x00\xff\xff\xff\xff", 7);
+	ck_assert_uint_eq(t->n_warnings, 1);
+	check_warning(t, "served as number or text, or made anew: values that do not fit the type "
+			 "of their object: 1");
+	(void)type_unref(t);
+	fake_done(&f);
+}
+END_TEST
+
+START_TEST(names_without_an_instance_are_not_served)
+{
+	struct fake f = fake_make();
+	struct type *t = one(&f, "x",
+		"{\"snmp\": [" E("1.3.6.1.2.1.2.2.1.2", "a") "," E(
+			"1.3.6.1.2.1.2.2.1.2.1.1", "b") "," E("1.3.6.1.2.1.4.21.1.1",
+			"1") "," E("1.3.6.1.2.1.1.3.0", "4567890123") "]}");
+	ck_assert_uint_eq(t->n_ifs, 0);
+	ck_assert_ptr_null(row_of(t, "1.3.6.1.2.1.4.21.1.1"));
+	ck_assert_uint_eq(t->n_warnings, 1);
+	check_warning(t, "not served: values that name no instance that their object can have: 3; "
+			 "the first: ifDescr, 1.3.6.1.2.1.2.2.1.2");
 	(void)type_unref(t);
 	fake_done(&f);
 }
@@ -299,4 +318,5 @@ END_TEST
 
 UNIT_MAIN(a_directory_is_merged, interfaces_come_from_their_rows,
 	values_get_the_type_of_their_object, wrong_files_are_told_with_oid_and_value,
-	ifspeed_may_be_wide, every_failed_allocation_is_survived)
+	numbers_may_be_too_wide_where_they_are_made_anew, names_without_an_instance_are_not_served,
+	every_failed_allocation_is_survived)
