@@ -253,3 +253,14 @@ def test_the_namespace_does_not_forward(host, outside):
     host.sh("ip route del 10.42.9.0/24")
     d.stop()
     until(5, lambda: host.snapshot() == host.before, "host as before")
+
+
+def test_the_pair_works_at_once(host):
+    """Both ends run and no address of theirs waits for a check when the first range is there."""
+    d = host.driver()
+    d("add", FIRST6, LAST6)
+    for where, link in (([], "veth-sim-host"), (["-n", "nl6sim"], "veth-sim-ns")):
+        assert host.json("ip", *where, "-j", "link", "show", link)[0]["operstate"] == "UP"
+        assert host.run("ip", *where, "-6", "addr", "show", "dev", link, "tentative").stdout == ""
+    d.stop()
+    assert host.snapshot() == host.before
