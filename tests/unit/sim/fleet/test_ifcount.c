@@ -255,6 +255,22 @@ START_TEST(what_is_down_counts_nothing)
 }
 END_TEST
 
+/* util_max at the peak of the day, 195/256 or by night 250/256 of the swing, and of both bursts,
+ * 208/256 above the mean, is the whole line at most. */
+START_TEST(profiles_leave_room_for_peaks)
+{
+	for (unsigned p = 0; p < PROFILES; p++) {
+		const struct if_profile *f = if_profile_find(names[p]);
+		double day = f->day > 0 ? f->day * 195 / 65536.0 : -f->day * 250 / 65536.0;
+		ck_assert_double_le(f->util_max / 65536.0 * (1 + day) * (1 + 208 / 256.0), 1.0);
+		ck_assert_uint_lt(f->util_min, f->util_max);
+		ck_assert_uint_lt(f->packets_min_q32, f->packets_max_q32);
+		ck_assert_uint_lt(f->packets_max_q32, UINT32_MAX / 64);
+	}
+	ck_assert_ptr_null(if_profile_find("quiet"));
+}
+END_TEST
+
 START_TEST(a_loopback_hears_itself)
 {
 	struct lab l;
@@ -270,4 +286,4 @@ END_TEST
 UNIT_MAIN(counters_begin_at_zero, counters_never_fall_nor_exceed_the_line,
 	counters_are_smooth_across_knots, packets_agree_with_octets, one_seed_gives_one_fleet,
 	loads_do_not_cluster, traffic_follows_the_local_day, traffic_comes_in_bursts,
-	what_is_down_counts_nothing, a_loopback_hears_itself)
+	profiles_leave_room_for_peaks, what_is_down_counts_nothing, a_loopback_hears_itself)
