@@ -26,28 +26,38 @@ static bool int_content(const uint8_t *p, size_t n, int64_t *ret_v)
 {
 	if (n == 0)
 		return false;
-	bool negative = p[0] >= 0x80;
-	for (; n > 8; n--, p++)
-		if (*p != (negative ? 0xff : 0))
+	uint64_t v = (uint64_t)(int64_t)(int8_t)p[0];
+	uint8_t sign = (uint8_t)(v >> 56);
+	for (; UNLIKELY(n > 8); n--, p++)
+		if (p[0] != sign || (n == 9 && (p[1] ^ sign) >= 0x80))
 			return false;
-	uint64_t v = negative ? UINT64_MAX : 0;
-	for (size_t i = 0; i < n; i++)
+	v = (uint64_t)(int64_t)(int8_t)p[0];
+	for (size_t i = 1; i < n; i++)
 		v = v << 8 | p[i];
-	if (((int64_t)v < 0) != negative)
-		return false;
 	*ret_v = (int64_t)v;
 	return true;
 }
 
 int64_t ber_int(struct rd *r, int64_t min, int64_t max)
 {
-	struct rd c = ber_expect(r, BER_INTEGER);
+	const uint8_t *p = r->p;
+	size_t left = (size_t)(r->end - p), n = left > 2 ? p[1] : 0;
 	int64_t v;
-	if (UNLIKELY(r->err || !int_content(c.p, rd_left(&c), &v) || v < min || v > max)) {
-		rd_fail(r);
-		return 0;
+	if (LIKELY(n - 1 < 4 && n <= left - 2 && p[0] == BER_INTEGER)) { /* as nearly all are */
+		v = (int8_t)p[2];
+		for (size_t i = 3; i < n + 2; i++)
+			v = (int64_t)((uint64_t)v << 8 | p[i]);
+		r->p = p + 2 + n;
+	} else {
+		struct rd c = ber_expect(r, BER_INTEGER);
+		if (r->err || !int_content(c.p, rd_left(&c), &v))
+			goto bad;
 	}
-	return v;
+	if (LIKELY(v >= min && v <= max))
+		return v;
+bad:
+	rd_fail(r);
+	return 0;
 }
 
 /* Unsigned content: the sign octet is allowed, a negative number is not. */
@@ -109,27 +119,16 @@ struct ber_value ber_get_value(struct rd *r)
 	return v;
 }
 
-/* Content octets of a two's complement number: the sign bit must be told from the value. */
-static size_t int_octets(int64_t v)
-{
-	uint64_t magnitude = (uint64_t)(v < 0 ? ~v : v);
-	return magnitude < 0x80 ? 1 : (size_t)(64 - __builtin_clzll(magnitude)) / 8 + 1;
-}
 static size_t uint_octets(uint64_t v)
 {
-	return v < 0x80 ? 1 : (size_t)(64 - __builtin_clzll(v)) / 8 + 1;
-}
-
-size_t ber_int_bytes(int64_t v)
-{
-	return 2 + int_octets(v);
+	return (size_t)(64 - __builtin_clzll(v | 1)) / 8 + 1;
 }
 
 size_t ber_value_bytes(const struct ber_value *v)
 {
 	switch (v->tag) {
 	case BER_INTEGER:
-		return 2 + int_octets(v->i);
+		return 2 + ber_int_octets(v->i);
 	case BER_COUNTER32:
 	case BER_GAUGE32:
 	case BER_TIMETICKS:
@@ -164,7 +163,7 @@ uint8_t *ber_write_value(uint8_t *to, const struct ber_value *v)
 {
 	switch (v->tag) {
 	case BER_INTEGER:
-		return write_number(to, v->tag, (uint64_t)v->i, int_octets(v->i));
+		return write_number(to, v->tag, (uint64_t)v->i, ber_int_octets(v->i));
 	case BER_COUNTER32:
 	case BER_GAUGE32:
 	case BER_TIMETICKS:
@@ -211,10 +210,17 @@ void ber_back_header(struct bw *w, uint8_t tag, size_t content_bytes)
 
 void ber_back_int(struct bw *w, int64_t v)
 {
-	size_t octets = int_octets(v);
+	size_t octets = ber_int_octets(v);
 	uint8_t *to = bw_room(w, 2 + octets);
-	if (to)
-		(void)write_number(to, BER_INTEGER, (uint64_t)v, octets);
+	if (UNLIKELY(!to))
+		return;
+	if (LIKELY(octets == 1)) {
+		to[0] = BER_INTEGER;
+		to[1] = 1;
+		to[2] = (uint8_t)v;
+		return;
+	}
+	(void)write_number(to, BER_INTEGER, (uint64_t)v, octets);
 }
 
 void ber_back_bytes(struct bw *w, uint8_t tag, const void *p, size_t n)

@@ -85,8 +85,17 @@ static inline uint8_t *ber_write_len(uint8_t *to, size_t n)
 	return to;
 }
 void ber_put_len(struct wr *w, size_t n);
+/* Content octets of a two's complement number: its sign must be told from the value. */
+static inline size_t ber_int_octets(int64_t v)
+{
+	uint64_t magnitude = (uint64_t)(v < 0 ? ~v : v);
+	return (size_t)(64 - __builtin_clzll(magnitude | 1)) / 8 + 1;
+}
 /* Bytes of an INTEGER TLV. */
-size_t ber_int_bytes(int64_t v);
+static inline size_t ber_int_bytes(int64_t v)
+{
+	return 2 + ber_int_octets(v);
+}
 /* Backward: content is written already; puts length and tag before it. */
 void ber_back_header(struct bw *w, uint8_t tag, size_t content_bytes);
 void ber_back_int(struct bw *w, int64_t v); /* a whole INTEGER TLV */

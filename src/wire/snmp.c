@@ -108,23 +108,37 @@ static size_t tlv_bytes(size_t content)
 	return 1 + ber_len_bytes(content) + content;
 }
 
+/* What of a header does not depend on the list: the numbers of the PDU, and what precedes it. */
+struct fixed {
+	size_t pdu, message;
+};
+static struct fixed fixed_bytes(const struct snmp_head *h)
+{
+	return (struct fixed){ber_int_bytes(h->request_id) + ber_int_bytes(h->error_status) +
+				      ber_int_bytes(h->error_index),
+		ber_int_bytes(h->version) + tlv_bytes(h->community_bytes)};
+}
+static size_t message_bytes(const struct fixed *f, size_t list_bytes)
+{
+	return tlv_bytes(f->message + tlv_bytes(f->pdu + tlv_bytes(list_bytes)));
+}
+
 size_t snmp_head_bytes(const struct snmp_head *h, size_t list_bytes)
 {
-	size_t pdu = ber_int_bytes(h->request_id) + ber_int_bytes(h->error_status) +
-		     ber_int_bytes(h->error_index) + tlv_bytes(list_bytes);
-	size_t message = ber_int_bytes(h->version) + tlv_bytes(h->community_bytes) + tlv_bytes(pdu);
-	return tlv_bytes(message) - list_bytes;
+	struct fixed f = fixed_bytes(h);
+	return message_bytes(&f, list_bytes) - list_bytes;
 }
 
 int snmp_list_room(const struct snmp_head *h, size_t max_bytes, size_t *ret_room)
 {
-	if (snmp_head_bytes(h, 0) > max_bytes)
+	struct fixed f = fixed_bytes(h);
+	if (message_bytes(&f, 0) > max_bytes)
 		return -EMSGSIZE;
 	/* A header in front of max_bytes of list is as long as one can be: begin with what it
 	 * leaves, and take what shorter lengths give back. */
-	size_t longest = snmp_head_bytes(h, max_bytes);
-	size_t room = longest < max_bytes ? max_bytes - longest : 0;
-	while (room + 1 + snmp_head_bytes(h, room + 1) <= max_bytes)
+	size_t over = message_bytes(&f, max_bytes) - max_bytes;
+	size_t room = over < max_bytes ? max_bytes - over : 0;
+	while (message_bytes(&f, room + 1) <= max_bytes)
 		room++;
 	*ret_room = room;
 	return 0;
