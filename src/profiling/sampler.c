@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define DRAIN_NS (100 * NS_PER_MS)
-#define SNAPSHOT_NS (200 * NS_PER_MS)
+#define SNAPSHOT_NS (2 * NS_PER_SEC)
 
 const char *const sampler_lost_text[SAMPLER_LOST_N] = {"ring full", "foreign stack"};
 

@@ -56,7 +56,8 @@ MUST_CHECK int sampler_read_turn(
 uint32_t sampler_readers(struct sampler *s);
 
 /* The stack of every thread now, each once; values[0] is 1. A thread that does not answer within
- * 200 ms gets an empty stack. For the goroutine profile. fn sees each thread's kernel id and name.
+ * 2 s (it blocks the signal, or gets no processor) has an empty stack. For the goroutine profile.
+ * fn sees each thread's kernel id and name.
  */
 struct sampler_thread_info {
 	int tid;
