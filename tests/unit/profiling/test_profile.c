@@ -9,7 +9,7 @@
 #include <time.h>
 #include <zlib.h>
 
-static const LABEL_SUBSYSTEM(label_burn, "burn");
+static LABEL_SUBSYSTEM(label_burn, "burn");
 
 static volatile unsigned burnt;
 

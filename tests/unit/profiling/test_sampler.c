@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const LABEL_SUBSYSTEM(label_one, "one");
-static const LABEL_SUBSYSTEM(label_two, "two");
+static LABEL_SUBSYSTEM(label_one, "one");
+static LABEL_SUBSYSTEM(label_two, "two");
 
 static struct sampler *opened(uint32_t hz)
 {
