@@ -97,10 +97,9 @@ def test_two_programs_side_by_side(host, outside):
 @pytest.mark.parametrize("fleet", [FLEET, FLEET6, [*FLEET, "-no-namespace"]])
 def test_kill_in_any_phase_and_start_again(host, fleet):
     """From before the setup until after the creation."""
-    chance = random.Random()
-    for i in range(12):
+    for _ in range(12):
         p = Program(host, *fleet, wait=False)
-        time.sleep(chance.uniform(0, 0.2) * SLOW)
+        time.sleep(random.uniform(0, 0.2) * SLOW)
         p.kill()
     p = Program(host, *fleet)
     assert ask(host, fleet[1])
