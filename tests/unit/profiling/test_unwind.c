@@ -146,8 +146,9 @@ START_TEST(from_wherever_a_signal_falls)
 		if (ends[i] && i != UNWIND_ENTRY)
 			fprintf(stderr, "%s: %d of %d\n", unwind_end_text((enum unwind_end)i),
 				(int)ends[i], (int)walks);
-	ck_assert_msg(entries * 1000L >= walks * 999L, "%d of %d walks reached the entry",
-		(int)entries, (int)walks);
+	/* The run-time of TSan has code of its own that cannot be unwound. */
+	ck_assert_msg(entries * 1000L >= walks * (UNIT_SANITIZED ? 850L : 999L),
+		"%d of %d walks reached the entry", (int)entries, (int)walks);
 	unwind_tables_free(t);
 	fake_done(&f);
 }
