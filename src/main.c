@@ -228,7 +228,10 @@ static int pick_port(struct nl6 *n, struct fault *fault)
 
 static int start(struct nl6 *n, struct fault *fault)
 {
-	int r = lab_start(n->lab, fault);
+	/* The lab takes the privileges that a port below 1024 needs. */
+	int r = api_bind(n->api, fault);
+	if (r == 0)
+		r = lab_start(n->lab, fault);
 	if (r == 0)
 		r = agent_start(n->agent);
 	if (r == 0)

@@ -90,6 +90,11 @@ struct api *api_free(struct api *a)
 	return mem_free(a->env.mem, a);
 }
 
+int api_bind(struct api *a, struct fault *reterr_fault)
+{
+	return http_bind(a->http, reterr_fault);
+}
+
 int api_start(struct api *a, struct fault *reterr_fault)
 {
 	return http_start(a->http, reterr_fault);

@@ -44,6 +44,8 @@ MUST_CHECK int api_new(const struct api_env *env, const struct api_conf *conf, s
 	struct fault *reterr_fault);
 struct api *api_free(struct api *a); /* stops first */
 CLEANUP(api);
+/* Takes the address and port, before privileges are dropped; api_start does it else. */
+MUST_CHECK int api_bind(struct api *a, struct fault *reterr_fault);
 MUST_CHECK int api_start(struct api *a, struct fault *reterr_fault);
 void api_stop(struct api *a);
 /* The port it listens on, once started. */

@@ -23,6 +23,7 @@ struct http {
 	struct http_conf conf;
 	struct exchanges exchanges;
 	struct MHD_Daemon *daemon;
+	int fd; /* bound, while not started; -1: none */
 	uint16_t port;
 };
 
@@ -33,6 +34,7 @@ int http_new(const struct http_env *env, const struct http_conf *conf, struct ht
 		return -ENOMEM;
 	h->env = *env;
 	h->conf = *conf;
+	h->fd = -1;
 	h->exchanges = (struct exchanges){.mem = env->mem,
 		.clk = env->clk,
 		.router = env->router,
@@ -57,6 +59,8 @@ struct http *http_free(struct http *h)
 	if (!h)
 		return NULL;
 	http_stop(h);
+	if (h->fd >= 0)
+		(void)close(h->fd);
 	stats_detach(h->env.stats, &h->exchanges);
 	h->exchanges.watch = watch_free(h->exchanges.watch);
 	cond_done(&h->exchanges.ended);
@@ -138,14 +142,22 @@ static struct MHD_Daemon *start_daemon(struct http *h, int fd)
 		&h->exchanges, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
 }
 
-int http_start(struct http *h, struct fault *reterr_fault)
+int http_bind(struct http *h, struct fault *reterr_fault)
 {
 	char where[ADDR_PORT_TEXT_BYTES];
-	AUTO_FD int fd = -1;
-	int r = listen_on(h, &fd);
+	int r = h->fd < 0 ? listen_on(h, &h->fd) : 0;
 	if (r < 0)
 		return fault_set(reterr_fault, r, "port", NULL, "cannot listen on %s: %s",
 			addr_port_text(&h->conf.listen, h->conf.port, where), strerrordesc_np(-r));
+	return 0;
+}
+
+int http_start(struct http *h, struct fault *reterr_fault)
+{
+	int r = http_bind(h, reterr_fault);
+	if (r < 0)
+		return r;
+	AUTO_FD int fd = TAKE_FD(h->fd);
 	h->exchanges.stopping = false;
 	r = watch_start(h->exchanges.watch);
 	if (r < 0)

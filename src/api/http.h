@@ -34,7 +34,10 @@ MUST_CHECK int http_new(
 	const struct http_env *env, const struct http_conf *conf, struct http **ret_http);
 struct http *http_free(struct http *h); /* stops first */
 CLEANUP(http);
-/* Binds and serves. -EADDRINUSE and the like with a fault that names the address and port. */
+/* Takes the address and port, while privileges for that are there; http_start does it else. Nobody
+ * is served yet. -EADDRINUSE and the like with a fault that names the address and port. */
+MUST_CHECK int http_bind(struct http *h, struct fault *reterr_fault);
+/* Serves. */
 MUST_CHECK int http_start(struct http *h, struct fault *reterr_fault);
 /* Takes no more connections, answers 503 to who waits for work, gives the others a moment to take
  * their answer, closes. */

@@ -240,3 +240,14 @@ def test_every_metric_is_documented_and_the_other_way_round(fleet):
     documented = dict(re.findall(r"^\| `(nl6_\w+?)(?:_total)?` \| (\w+) \|",
                                  (ROOT / "docs/metrics.md").read_text(), re.M))
     assert families == documented | {"nl6_build_info": "gauge"}
+
+
+def test_the_api_may_have_a_port_below_1024(nl6, net):
+    flags = ["-listen", net.address(), "-port", "80"]
+    if os.getuid() == 0:
+        it = nl6(*flags)
+        assert it.url == f"http://{net.address()}:80" and it.get("/health").text == "OK"
+        flags[3] = "81"
+    done = subprocess.run([*as_nobody(), str(NL6), *flags, "-snmp-port", "0"], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 1 and f"cannot listen on {net.address()}:{flags[3]}" in done.stderr
