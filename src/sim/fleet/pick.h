@@ -17,8 +17,8 @@ struct pick {
 };
 /* -EINVAL: there is no such type, nothing is of the category, or the settings exclude each other;
  * the fault names /resource_file or /category and what is allowed. -EINVAL of types_get: a file is
- * at fault, which the fault names. Types whose file went away are left out of a round robin. Any
- * thread. */
+ * at fault, which the fault names. Types whose file went away are left out of a round robin. mem is
+ * that of the types. Any thread. */
 MUST_CHECK int pick_types(struct types *t, const struct mem *mem, const struct pick_ask *ask,
 	struct pick *ret_pick, struct fault *reterr_fault);
 void pick_done(struct pick *p);
