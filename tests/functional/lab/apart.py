@@ -11,7 +11,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NL6 = pathlib.Path(os.environ.get("TEST_NL6", ROOT / "build/nl6")).resolve()
-TOOLS = NL6.parent / "tests/functional/lab"
+# The tests' own programs: with an LTO build of nl6 alone they come from another build folder.
+TOOLS = pathlib.Path(os.environ.get("TEST_TOOLS", NL6.parent)).resolve() / "tests/functional/lab"
 DRIVER, KILL_AT = TOOLS / "lab_driver", TOOLS / "kill_at"
 SLOW = float(os.environ.get("TEST_SLOW", "1"))
 FULL = os.environ.get("TEST_FULL") == "1"
