@@ -222,12 +222,24 @@ static uint32_t call_line(Dwarf_Die *inlined)
 										     : 0;
 }
 
+/* The compilation unit with pc. libdwfl looks in .debug_aranges, which clang does not write. */
+static Dwarf_Die *unit_of(Dwfl_Module *mod, uintptr_t pc, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, ret_bias);
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(mod, cu, ret_bias)))
+		if (dwarf_haspc(cu, pc - *ret_bias) > 0)
+			return cu;
+	return NULL;
+}
+
 /* The functions that contain pc, innermost first: inlined ones, then the one that has the code. */
 static unsigned dwarf_frames(
 	Dwfl_Module *mod, uintptr_t pc, struct symbol_frame *frames, unsigned room)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, &bias), *scopes = NULL, *parents = NULL;
+	Dwarf_Die *cu = unit_of(mod, pc, &bias), *scopes = NULL, *parents = NULL;
 	if (!cu)
 		return 0;
 	int n_scopes = dwarf_getscopes(cu, pc - bias, &scopes);

@@ -186,11 +186,12 @@ START_TEST(wild_stacks)
 	for (int round = 0; round < 20000; round++) {
 		for (unsigned i = 0; i < ARRAY_SIZE(fake_stack); i++)
 			fake_stack[i] = rand() % 3 == 0 ? text + (uintptr_t)(rand() % 100000)
-					: rand() % 2	? (uintptr_t)(fake_stack + rand() % 600)
-							: (uintptr_t)rand();
+					: rand() % 2	? stack.lo + (uintptr_t)(rand() % 600) *
+									  sizeof(uintptr_t)
+						     : (uintptr_t)rand();
 		struct unwind_regs regs = {.pc = text + (uintptr_t)(rand() % 100000),
-			.sp = (uintptr_t)(fake_stack + rand() % 512),
-			.fp = (uintptr_t)(fake_stack + rand() % 600)};
+			.sp = stack.lo + (uintptr_t)(rand() % 512) * sizeof(uintptr_t),
+			.fp = stack.lo + (uintptr_t)(rand() % 600) * sizeof(uintptr_t)};
 		enum unwind_end end;
 		unsigned n = unwind_walk(t, &regs, &stack, pcs, UNWIND_DEPTH, &end);
 		ck_assert(n >= 1 && n <= UNWIND_DEPTH);
