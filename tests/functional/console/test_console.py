@@ -349,8 +349,10 @@ def test_loss_of_the_server_is_shown(page, own_console):
     console = own_console(10)
     page.open(console.url)
     page.wait_text("#link-state", "Live")
+    page.wait("document.querySelectorAll('tbody th[scope=row] a').length === 10")
     console.stop()
     page.wait_text("#notice", "does not answer")
+    page.failed.clear()  # a server that stops refuses what comes while it does
     assert page.text("#link-state") == "No answer"
     assert shown(page) == console.addresses(10)
     console.start()

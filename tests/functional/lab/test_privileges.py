@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apart import Refused
+from apart import TOOLS, Refused
 
 NONE = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 ONLY_NET_ADMIN = ["setpriv", "--bounding-set=-all,+net_admin", "--inh-caps=-all"]
@@ -99,8 +99,10 @@ def test_a_run_that_cannot_be_written(host, tmp_path, xdg):
     """As in a user namespace: the lock goes elsewhere, the namespace has no name."""
     home = tmp_path / "runtime"
     home.mkdir(mode=0o700)
-    host.sh(f"mkdir /run/netns; mount -o remount,bind,ro /run; mount -t tmpfs -o mode=1777 tmp /tmp;"
-            f"mkdir -p {home}")
+    # The tests' own programs stay in sight, wherever they are, when /tmp is another one.
+    host.sh(f"mkdir /run/netns; mount -o remount,bind,ro /run; mount --bind {TOOLS} /mnt;"
+            f"mount -t tmpfs -o mode=1777 tmp /tmp; mkdir -p {home} {TOOLS};"
+            f"mount --bind /mnt {TOOLS}; umount /mnt")
     host.before = host.snapshot()
     d = host.driver(env={"XDG_RUNTIME_DIR": str(home) if xdg else ""})
     d("add", "10.42.0.1", "10.42.0.9")
