@@ -132,8 +132,9 @@ def consoles(tmp_path_factory):
 
 
 @pytest.fixture
-def own_console(tmp_path):
-    """own_console(n, token=None): one with n devices for this test alone."""
+def own_console(page, tmp_path):
+    """own_console(n, token=None): one with n devices for this test alone, which the page leaves
+    before it stops: a stopping server refuses what still comes."""
     running = []
 
     def start(count, token=None):
@@ -141,5 +142,6 @@ def own_console(tmp_path):
         return running[-1]
 
     yield start
+    page.open("about:blank")
     for it in running:
         it.close()
