@@ -143,7 +143,7 @@ void reply_error_as(struct request *rq, unsigned status, int r)
 	static const struct fault none;
 	const struct fault *f = rq->fault.code == r ? &rq->fault : &none;
 	const char *code = strerrorname_np(-r);
-	char message[600];
+	char message[900];
 	const char *field = f->field[0] == '/' ? f->field + 1 : f->field;
 	(void)snprintf(message, sizeof(message), "%s%s%s", field, *field ? ": " : "",
 		f->text[0] ? f->text : strerrordesc_np(-r));

@@ -4,7 +4,7 @@
 
 struct fault {
 	int code;	   /* -errno */
-	char field[160];   /* flag name, JSON pointer or file:line:key; may be empty */
+	char field[512];   /* flag name, JSON pointer or file:line:key; may be empty */
 	char text[320];	   /* one sentence without a full stop, printable ASCII */
 	char allowed[160]; /* what would be right; may be empty */
 };

@@ -7,7 +7,7 @@
 
 #define FILE_MAX_BYTES (1u << 20)
 #define SECRET_MAX_BYTES 4096u
-#define ORIGIN_BYTES 160
+#define ORIGIN_BYTES 512
 
 struct flags {
 	struct flagbag bag;
@@ -346,7 +346,7 @@ static int parse_file_line(struct parser *p, const char *path, uint32_t line_no,
 		return fault_set(p->fault, -EINVAL, field, "flag = value", "the line has no =");
 	*equals = 0;
 	const char *name = trim(line), *value = trim(equals + 1);
-	(void)snprintf(field, sizeof(field), "%.80s:%u: %.60s", path, line_no, name);
+	(void)snprintf(field, sizeof(field), "%.400s:%u: %.60s", path, line_no, name);
 	struct found found = find(p, name);
 	if (found.other)
 		return accept_other(p, found.other, field, value);

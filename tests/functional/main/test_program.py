@@ -53,7 +53,8 @@ def test_wrong_variables_and_files_are_told_with_their_place(tmp_path):
         'nl6: NL6_SNMP_PORT: "x" is not a valid value')
     assert run_once(env={"NL6_FLOW_COLLECTOR": "x"}).stderr.startswith(
         "nl6: NL6_FLOW_COLLECTOR: not in this build")
-    conf = tmp_path / "lab.conf"
+    conf = tmp_path / ("long" * 50) / "lab.conf"
+    conf.parent.mkdir()
     conf.write_text("# a lab\nport = 0\nsnmp-prot = 1\n")
     done = run_once("-config", str(conf))
     assert done.returncode == 2
