@@ -20,6 +20,7 @@ struct self {
 	struct self *next, **prev;
 	void *sampler;	     /* the profiler's record of the thread, NULL while it is closed */
 	uint32_t in_handler; /* what the handler may use is freed only after this was seen 0 */
+	uint32_t in_walk;    /* what a walk of the own stack uses, likewise */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };

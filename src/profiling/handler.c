@@ -28,8 +28,8 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	}
 	stack.lo = regs.sp;
 	enum unwind_end end;
-	const struct unwind_tables *tables = __atomic_load_n(&t->shared->tables, __ATOMIC_SEQ_CST);
-	unsigned n = unwind_walk(tables, &regs, &stack, (uintptr_t *)(rec + 1), UNWIND_DEPTH, &end);
+	unsigned n = unwind_walk(walker_tables(t->walker), &regs, &stack, (uintptr_t *)(rec + 1),
+		UNWIND_DEPTH, &end);
 	rec->weight = weight;
 	rec->n = (uint16_t)n;
 	rec->end = (uint8_t)end;

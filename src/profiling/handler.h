@@ -3,7 +3,7 @@
 #pragma once
 #include "base/ring.h"
 #include "base/self.h"
-#include "profiling/unwind.h"
+#include "profiling/walker.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ enum handler_kind { HANDLER_CPU, HANDLER_SNAPSHOT };
 
 struct handler_thread {
 	struct self *self;
-	const struct handler_shared *shared;
+	const struct walker *walker;
 	struct ring ring;	 /* of HANDLER_RING_WORDS, mmapped */
 	uint32_t snapshot_asked; /* id of the last request to this thread */
 	uint64_t lost_ring_full, lost_foreign_stack;
@@ -33,10 +33,6 @@ struct handler_thread {
 	timer_t timer;
 	bool armed, has_timer, gone;
 	struct handler_thread *next;
-};
-/* Shared by all; swapped when libraries come or go. */
-struct handler_shared {
-	const struct unwind_tables *tables;
 };
 
 /* Installs the handler for SIGPROF, for good. */

@@ -1,4 +1,5 @@
 #include "profiling/profile.h"
+#include "profiling/said.h"
 #include "wire/pprof.h"
 #include <errno.h>
 #include <stdio.h>
@@ -36,12 +37,6 @@ static const struct kind kinds[PROFILE_KINDS] = {
 		{"contentions", "count"}, 1, NULL},
 };
 
-/* Frames that stand for no code have addresses of their own below any code, so that they stay
- * distinct and stable for readers that tell locations apart by address. */
-#define SAID_START 0x1000
-#define SAID_LIMIT 0x2000
-enum said { SAID_FOLDED = UNWIND_ENDS };
-
 struct encoding {
 	const struct kind *kind;
 	const struct profile_ask *ask;
@@ -73,25 +68,16 @@ static uint32_t mapping_id(struct encoding *e, uint32_t index)
 	return pprof_add_mapping(e->p, &out);
 }
 
-static uint32_t said_location(struct encoding *e, enum said what)
+static uint32_t said_location(struct encoding *e, uintptr_t pc)
 {
-	char text[64];
-	uint32_t id;
-	uint64_t address = SAID_START + 16 * (uint64_t)what;
-	if (pprof_find_location(e->p, address, &id))
-		return id;
-	if (what == SAID_FOLDED)
-		(void)snprintf(text, sizeof(text), "[folded: over the limits of a profile]");
-	else
-		(void)snprintf(text, sizeof(text), "[truncated: %s]",
-			unwind_end_text((enum unwind_end)what));
 	struct pprof_mapping m = {.start = SAID_START,
 		.limit = SAID_LIMIT,
 		.filename = "[nl6]",
 		.build_id = "",
 		.has_functions = true};
+	const char *text = said_text(pc);
 	struct pprof_line line = {pprof_add_function(e->p, text, text, "", 0), 0};
-	return pprof_add_location(e->p, pprof_add_mapping(e->p, &m), address, &line, 1);
+	return pprof_add_location(e->p, pprof_add_mapping(e->p, &m), pc, &line, 1);
 }
 
 static uint32_t code_location(struct encoding *e, uintptr_t pc)
@@ -99,6 +85,8 @@ static uint32_t code_location(struct encoding *e, uintptr_t pc)
 	uint32_t id;
 	if (pprof_find_location(e->p, pc, &id))
 		return id;
+	if (said_is(pc))
+		return said_location(e, pc);
 	struct symbol sym;
 	if (symbols_find(e->symbols, pc, &sym) < 0) {
 		e->err = -ENOMEM;
@@ -186,7 +174,7 @@ static void add_stack(void *arg, const struct stack *s)
 	for (unsigned i = 0; i < s->n && i < UNWIND_DEPTH; i++)
 		locations[n++] = code_location(e, s->pcs[i]);
 	if (s->end != UNWIND_ENTRY)
-		locations[n++] = said_location(e, (enum said)s->end);
+		locations[n++] = code_location(e, said_pc((enum said)s->end));
 	write_sample(e, s, locations, n);
 }
 
@@ -227,7 +215,7 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 		pprof_sample_type(p, k->values[i].type, k->values[i].unit);
 	stacks_each(ask->stacks, add_stack, &e);
 	if (worth_writing(&e, &e.rest)) {
-		uint32_t location = said_location(&e, SAID_FOLDED);
+		uint32_t location = code_location(&e, said_pc(SAID_FOLDED));
 		e.rest.label = NULL;
 		e.rest.span = NULL;
 		write_sample(&e, &e.rest, &location, 1);

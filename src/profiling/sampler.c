@@ -3,6 +3,7 @@
 #include "base/thread.h"
 #include "base/threads.h"
 #include "profiling/handler.h"
+#include "profiling/said.h"
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -18,8 +19,6 @@ const char *const sampler_lost_text[SAMPLER_LOST_N] = {"ring full", "foreign sta
 struct sampler {
 	struct sampler_env env;
 	struct sampler_conf conf;
-	struct handler_shared shared;
-	struct unwind_tables *tables;
 	struct thread *thread;
 	/* Guards what follows; taken within the registry's lock, never around it. */
 	struct lock lock;
@@ -38,6 +37,7 @@ struct sampler_reader {
 	struct stacks *stacks;
 	uint32_t max_stacks;
 	uint64_t started_ns;
+	uint64_t lost[SAMPLER_LOST_N]; /* of the sampler when it started */
 };
 struct snapshot_thread {
 	struct sampler_thread_info info;
@@ -98,7 +98,7 @@ static void adopt_thread(void *arg, struct self *self)
 		return;
 	}
 	t->self = self;
-	t->shared = &s->shared;
+	t->walker = s->env.walker;
 	t->ring = ring_make(ring, HANDLER_RING_WORDS);
 	make_timer(t);
 	LOCK_SCOPE(&s->lock);
@@ -190,26 +190,6 @@ static void drain(struct sampler *s)
 	}
 }
 
-static void wait_for_handler(void *arg UNUSED, struct self *self)
-{
-	handler_wait(self);
-}
-
-static void refresh_tables(struct sampler *s)
-{
-	struct unwind_tables *fresh, *old;
-	if (!unwind_is_stale(s->tables) || unwind_compile(s->env.mem, &fresh) < 0)
-		return;
-	{
-		LOCK_SCOPE(&s->lock);
-		old = s->tables;
-		s->tables = fresh;
-		__atomic_store_n(&s->shared.tables, fresh, __ATOMIC_SEQ_CST);
-	}
-	threads_each(wait_for_handler, NULL);
-	(void)unwind_tables_free(old);
-}
-
 static void run(void *arg)
 {
 	struct sampler *s = arg;
@@ -225,7 +205,7 @@ static void run(void *arg)
 			if (s->stop)
 				return;
 		}
-		refresh_tables(s);
+		walker_refresh(s->env.walker);
 	}
 }
 
@@ -238,15 +218,11 @@ int sampler_open(const struct sampler_env *env, const struct sampler_conf *conf,
 		return -ENOMEM;
 	s->env = *env;
 	s->conf = *conf;
-	int r = unwind_compile(env->mem, &s->tables);
-	if (r == 0)
-		r = handler_install();
+	int r = handler_install();
 	if (r < 0) {
-		(void)unwind_tables_free(s->tables);
 		mem_free(env->mem, s);
 		return r;
 	}
-	s->shared.tables = s->tables;
 	lock_init(&s->lock);
 	cond_init(&s->changed);
 	struct thread_conf tc = {.name = "profiling-0", .run = run, .arg = s};
@@ -280,7 +256,6 @@ struct sampler *sampler_close(struct sampler *s)
 		drain(s);
 	}
 	assert(!s->threads);
-	(void)unwind_tables_free(s->tables);
 	cond_done(&s->changed);
 	lock_done(&s->lock);
 	return mem_free(s->env.mem, s);
@@ -296,6 +271,40 @@ static void set_sampling(struct sampler *s, bool on)
 		set_timer(s, t, on);
 	}
 	cond_wake_all(&s->changed);
+}
+
+/* Of all threads so far; the lock is held. */
+static void sum_lost(const struct sampler *s, uint64_t ret_lost[SAMPLER_LOST_N])
+{
+	memcpy(ret_lost, s->lost, sizeof(s->lost));
+	for (const struct handler_thread *t = s->threads; t; t = t->next) {
+		ret_lost[SAMPLER_LOST_RING_FULL] +=
+			__atomic_load_n(&t->lost_ring_full, __ATOMIC_RELAXED);
+		ret_lost[SAMPLER_LOST_FOREIGN_STACK] +=
+			__atomic_load_n(&t->lost_foreign_stack, __ATOMIC_RELAXED);
+	}
+}
+
+/* What was lost was time spent all the same: it goes into the profile under its reason. */
+static void add_lost(struct sampler_reader *r)
+{
+	static const enum said said[SAMPLER_LOST_N] = {
+		SAID_LOST_RING_FULL, SAID_LOST_FOREIGN_STACK};
+	uint64_t now[SAMPLER_LOST_N];
+	sum_lost(r->sampler, now);
+	for (unsigned i = 0; i < SAMPLER_LOST_N; i++) {
+		int64_t n = (int64_t)(now[i] - r->lost[i]);
+		uintptr_t pc = said_pc(said[i]);
+		if (n > 0)
+			stacks_add(r->stacks,
+				&(struct stack){.label = &label_main,
+					.values = {n,
+						n * (int64_t)(NS_PER_SEC / r->sampler->conf.hz)},
+					.end = UNWIND_ENTRY,
+					.n = 1,
+					.pcs = &pc});
+	}
+	memcpy(r->lost, now, sizeof(now));
 }
 
 int sampler_read_start(struct sampler *s, uint32_t max_stacks, struct sampler_reader **ret_reader)
@@ -316,6 +325,7 @@ int sampler_read_start(struct sampler *s, uint32_t max_stacks, struct sampler_re
 	s->readers = r;
 	if (!s->sampling)
 		set_sampling(s, true);
+	sum_lost(s, r->lost);
 	r->started_ns = clk_ns(s->env.clk);
 	*ret_reader = r;
 	return 0;
@@ -333,6 +343,7 @@ void sampler_read_stop(
 		if (s->readers == r && !r->next)
 			set_sampling(s, false);
 		drain(s);
+		add_lost(r);
 		*at = r->next;
 		*ret_duration_ns = clk_ns(s->env.clk) - r->started_ns;
 	}
@@ -350,6 +361,7 @@ int sampler_read_turn(
 		return e;
 	LOCK_SCOPE(&s->lock);
 	drain(s);
+	add_lost(r);
 	uint64_t now_ns = clk_ns(s->env.clk);
 	*ret_stacks = r->stacks;
 	*ret_duration_ns = now_ns - r->started_ns;
@@ -372,16 +384,10 @@ void sampler_status(struct sampler *s, struct sampler_status *ret_status)
 	LOCK_SCOPE(&s->lock);
 	struct sampler_status st = {
 		.hz = s->conf.hz, .sampling = s->sampling, .samples = s->samples};
-	memcpy(st.lost, s->lost, sizeof(st.lost));
+	sum_lost(s, st.lost);
 	memcpy(st.ends, s->ends, sizeof(st.ends));
-	unwind_tables_info(s->tables, &st.unwind);
-	st.bytes = st.unwind.bytes;
 	for (struct handler_thread *t = s->threads; t; t = t->next) {
 		st.bytes += sizeof(*t) + HANDLER_RING_WORDS * sizeof(uint64_t);
-		st.lost[SAMPLER_LOST_RING_FULL] +=
-			__atomic_load_n(&t->lost_ring_full, __ATOMIC_RELAXED);
-		st.lost[SAMPLER_LOST_FOREIGN_STACK] +=
-			__atomic_load_n(&t->lost_foreign_stack, __ATOMIC_RELAXED);
 		if (t->gone)
 			continue;
 		st.threads++;
@@ -447,12 +453,4 @@ int sampler_threads(
 	}
 	mem_free(s->env.mem, a.threads);
 	return 0;
-}
-
-unsigned sampler_walk_here(struct sampler *s, const struct unwind_regs *regs, uintptr_t *pcs,
-	unsigned room, enum unwind_end *ret_end)
-{
-	struct unwind_stack stack = {nl6_self.stack_lo, nl6_self.stack_hi};
-	return unwind_walk(__atomic_load_n(&s->shared.tables, __ATOMIC_SEQ_CST), regs, &stack, pcs,
-		room, ret_end);
 }

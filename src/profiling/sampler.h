@@ -7,11 +7,13 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "profiling/stacks.h"
+#include "profiling/walker.h"
 
 struct sampler;
 struct sampler_env { /* borrowed */
 	const struct mem *mem;
 	const struct clk *clk;
+	struct walker *walker; /* refreshed by the sampler while it is open */
 };
 struct sampler_conf {
 	uint32_t hz; /* 1..1000 */
@@ -29,13 +31,12 @@ struct sampler_status {
 	uint64_t samples;		   /* weights summed since opened */
 	uint64_t lost[SAMPLER_LOST_N];
 	uint64_t ends[UNWIND_ENDS]; /* walks by how they ended, since opened */
-	struct unwind_info unwind;
-	uint64_t bytes; /* rings and tables */
+	uint64_t bytes;		    /* rings and what readers gathered */
 };
 extern const char *const sampler_lost_text[SAMPLER_LOST_N];
 
-/* Compiles the unwind tables, installs the handler, starts the thread. At most one may be open in a
- * process: the caller sees to it. -ENOMEM, -EAGAIN (no thread). */
+/* Installs the handler, starts the thread. At most one may be open in a process: the caller sees to
+ * it. -ENOMEM, -EAGAIN (no thread). */
 MUST_CHECK int sampler_open(const struct sampler_env *env, const struct sampler_conf *conf,
 	struct sampler **ret_sampler);
 /* Stops all timers and frees everything; readers must be gone. SIGPROF stays handled (a stray one
@@ -72,6 +73,3 @@ struct sampler_thread_info {
 };
 MUST_CHECK int sampler_threads(struct sampler *s,
 	void (*fn)(void *arg, const struct sampler_thread_info *info), void *arg);
-/* Walks the calling thread's own stack from the caller of the function that uses it. */
-unsigned sampler_walk_here(struct sampler *s, const struct unwind_regs *regs, uintptr_t *pcs,
-	unsigned room, enum unwind_end *ret_end);

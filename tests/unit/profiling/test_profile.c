@@ -56,7 +56,9 @@ static bool contains(const char *hay, size_t len, const char *needle)
 
 START_TEST(a_cpu_profile_names_functions_and_labels)
 {
-	struct sampler_env env = {&mem_libc, &clk_system};
+	struct walker *walker = NULL;
+	ck_assert_int_eq(walker_new(&mem_libc, &walker), 0);
+	struct sampler_env env = {&mem_libc, &clk_system, walker};
 	struct sampler *s = NULL;
 	struct sampler_reader *r;
 	ck_assert_int_eq(sampler_open(&env, &(struct sampler_conf){500}, &s), 0);
@@ -91,6 +93,7 @@ START_TEST(a_cpu_profile_names_functions_and_labels)
 	}
 	free(raw);
 	ck_assert_ptr_null(sampler_close(s));
+	ck_assert_ptr_null(walker_free(walker));
 }
 END_TEST
 

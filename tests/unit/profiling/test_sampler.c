@@ -17,13 +17,22 @@
 static LABEL_SUBSYSTEM(label_one, "one");
 static LABEL_SUBSYSTEM(label_two, "two");
 
+static struct walker *walker; /* of the sampler that is open */
+
 static struct sampler *opened(uint32_t hz)
 {
-	struct sampler_env env = {&mem_libc, &clk_system};
 	struct sampler *s = NULL;
+	ck_assert_int_eq(walker_new(&mem_libc, &walker), 0);
+	struct sampler_env env = {&mem_libc, &clk_system, walker};
 	thread_adopt("test", &label_main);
 	ck_assert_int_eq(sampler_open(&env, &(struct sampler_conf){hz}, &s), 0);
 	return s;
+}
+
+static void closed(struct sampler *s)
+{
+	ck_assert_ptr_null(sampler_close(s));
+	walker = walker_free(walker);
 }
 
 static uint64_t cpu_ns(clockid_t clock)
@@ -82,7 +91,7 @@ START_TEST(samples_weigh_what_the_cpu_was_used)
 		"%ld of %lu ns", (long)t.ns, (unsigned long)used);
 	/* The run-time of TSan has code of its own that cannot be unwound. */
 	ck_assert_int_ge(t.entries * 1000, t.all * (UNIT_SANITIZED ? 970 : 999));
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
@@ -105,7 +114,7 @@ START_TEST(labels_follow_nested_scopes)
 	ck_assert_msg(labs(t.by_label[1] - t.by_label[2]) < t.by_label[2] / 5, "one %ld two %ld",
 		(long)t.by_label[1], (long)t.by_label[2]);
 	ck_assert_int_lt(t.by_label[0], t.all / 10);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
@@ -133,7 +142,7 @@ START_TEST(busy_threads_share_as_they_used)
 	ck_assert_msg(t.by_label[2] > 27 * t.by_label[1] / 10 &&
 			      t.by_label[2] < 33 * t.by_label[1] / 10 + 3,
 		"1:3 became %ld:%ld", (long)t.by_label[1], (long)t.by_label[2]);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
@@ -160,7 +169,7 @@ START_TEST(threads_come_and_go_while_sampling)
 	ck_assert_uint_eq(st.threads, threads_count());
 	ck_assert_uint_eq(st.threads_unarmed, 0);
 	(void)stop_and_sum(r);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
@@ -179,7 +188,7 @@ START_TEST(closing_leaves_nothing_and_a_stray_signal_is_harmless)
 {
 	thread_adopt("test", &label_main);
 	struct sampler *s = opened(100);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 	unsigned tasks = count_in("/proc/self/task"), fds = count_in("/proc/self/fd");
 	for (int i = 0; i < 50; i++) {
 		struct sampler_reader *r;
@@ -187,7 +196,7 @@ START_TEST(closing_leaves_nothing_and_a_stray_signal_is_harmless)
 		ck_assert_int_eq(sampler_read_start(s, 100, &r), 0);
 		burn(2 * NS_PER_MS);
 		(void)stop_and_sum(r);
-		ck_assert_ptr_null(sampler_close(s));
+		closed(s);
 		ck_assert_int_eq(syscall(SYS_tgkill, getpid(), gettid(), SIGPROF), 0);
 	}
 	ck_assert_uint_eq(count_in("/proc/self/task"), tasks);
@@ -213,7 +222,7 @@ START_TEST(without_timers_it_says_so)
 	sampler_status(s, &st);
 	ck_assert_uint_eq(st.threads_unarmed, 0);
 	(void)stop_and_sum(r);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
@@ -263,7 +272,7 @@ START_TEST(every_thread_shows_its_stack)
 	for (int i = 0; i < 3; i++)
 		thread_join(t[i]);
 	lock_done(&lock);
-	ck_assert_ptr_null(sampler_close(s));
+	closed(s);
 }
 END_TEST
 
