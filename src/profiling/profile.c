@@ -35,6 +35,8 @@ static const struct kind kinds[PROFILE_KINDS] = {
 		{"contentions", "count"}, 1, NULL},
 	[PROFILE_BLOCK] = {"block", 2, {{"contentions", "count"}, {"delay", "nanoseconds"}},
 		{"contentions", "count"}, 1, NULL},
+	[PROFILE_OFFCPU] = {"offcpu", 2, {{"contentions", "count"}, {"delay", "nanoseconds"}},
+		{"contentions", "count"}, 1, NULL},
 };
 
 struct encoding {

@@ -18,6 +18,7 @@ enum profile_kind {
 	PROFILE_THREADCREATE, /* count of threads by where they were made */
 	PROFILE_MUTEX,	      /* contentions, delay */
 	PROFILE_BLOCK,
+	PROFILE_OFFCPU, /* contentions, delay: waits of ours during a capture */
 	PROFILE_KINDS
 };
 struct profile_ask {

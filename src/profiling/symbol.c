@@ -313,6 +313,8 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 	if (n > 0 && name &&
 		strncmp(name, frames[n - 1].system_name, strlen(frames[n - 1].system_name)) == 0)
 		frames[n - 1].system_name = name;
+	if (name)
+		out.offset = off;
 	if (n == 0 && name)
 		frames[n++] = (struct symbol_frame){.name = name, .system_name = name};
 	s->info.addresses++;

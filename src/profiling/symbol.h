@@ -14,8 +14,9 @@ struct symbol_frame {
 	uint32_t line;		 /* 0 when unknown */
 };
 struct symbol {
-	uint32_t mapping;		   /* index for symbols_mapping; UINT32_MAX: in none */
-	uint32_t n;			   /* 0: nothing is known */
+	uint32_t mapping; /* index for symbols_mapping; UINT32_MAX: in none */
+	uint32_t n;	  /* 0: nothing is known */
+	uint64_t offset;  /* of the address in the function that has the code; 0: unknown */
 	const struct symbol_frame *frames; /* innermost inlined function first */
 };
 struct symbol_mapping {
