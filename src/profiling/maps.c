@@ -1,6 +1,8 @@
 #include "profiling/maps.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,55 @@ static int add_line(struct maps *m, const char *line)
 	return 0;
 }
 
+/* The notes at p, aligned to 4 bytes (System V ABI, note section); looks for NT_GNU_BUILD_ID. */
+static void read_notes(const uint8_t *p, size_t bytes, char build_id[static 41])
+{
+	while (bytes >= sizeof(ElfW(Nhdr))) {
+		ElfW(Nhdr) n;
+		memcpy(&n, p, sizeof(n));
+		size_t name = ((size_t)n.n_namesz + 3) & ~(size_t)3;
+		size_t desc = ((size_t)n.n_descsz + 3) & ~(size_t)3;
+		if (bytes - sizeof(n) < name || bytes - sizeof(n) - name < desc)
+			return;
+		const uint8_t *id = p + sizeof(n) + name;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz <= 20 &&
+			memcmp(p + sizeof(n), "GNU", 4) == 0) {
+			for (unsigned i = 0; i < n.n_descsz; i++)
+				(void)snprintf(build_id + 2 * i, 3, "%02x", id[i]);
+			return;
+		}
+		p = id + desc;
+		bytes -= sizeof(n) + name + desc;
+	}
+}
+
+static bool is_loaded(const struct dl_phdr_info *info, uintptr_t lo, uintptr_t hi)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD && lo >= at && hi <= at + p->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+static int see_object(struct dl_phdr_info *info, size_t size UNUSED, void *arg)
+{
+	struct maps *m = arg;
+	char build_id[41] = "";
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_NOTE && is_loaded(info, at, at + p->p_filesz))
+			read_notes((const uint8_t *)at, p->p_filesz, build_id);
+	}
+	for (uint32_t i = 0; i < m->n; i++)
+		if (is_loaded(info, m->list[i].start, m->list[i].start + 1))
+			memcpy(m->list[i].build_id, build_id, sizeof(build_id));
+	return 0;
+}
+
 int maps_read(const struct mem *mem, struct maps *ret_maps)
 {
 	struct maps m = {.mem = mem};
@@ -50,6 +101,7 @@ int maps_read(const struct mem *mem, struct maps *ret_maps)
 		maps_done(&m);
 		return r;
 	}
+	(void)dl_iterate_phdr(see_object, &m);
 	*ret_maps = m;
 	return 0;
 }

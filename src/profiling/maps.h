@@ -6,7 +6,8 @@
 
 struct map {
 	uint64_t start, limit, offset;
-	char file[256]; /* "/usr/lib/…", "[vdso]"; " (deleted)" is cut off */
+	char file[256];	   /* "/usr/lib/…", "[vdso]"; " (deleted)" is cut off */
+	char build_id[41]; /* hex, of the object as it is loaded; empty when there is none */
 };
 struct maps {
 	const struct mem *mem;

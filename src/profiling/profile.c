@@ -57,26 +57,18 @@ const char *profile_name(enum profile_kind kind)
 static uint32_t mapping_id(struct encoding *e, uint32_t index)
 {
 	const struct symbol_mapping *m = symbols_mapping(e->symbols, index);
-	/* Names from here are final: has_functions tells readers not to look again. */
 	struct pprof_mapping out = {.start = m->start,
 		.limit = m->limit,
 		.file_offset = m->offset,
 		.filename = m->file,
-		.build_id = m->build_id,
-		.has_functions = true,
-		.has_filenames = true,
-		.has_lines = true,
-		.has_inlines = true};
+		.build_id = m->build_id};
 	return pprof_add_mapping(e->p, &out);
 }
 
 static uint32_t said_location(struct encoding *e, uintptr_t pc)
 {
-	struct pprof_mapping m = {.start = SAID_START,
-		.limit = SAID_LIMIT,
-		.filename = "[nl6]",
-		.build_id = "",
-		.has_functions = true};
+	struct pprof_mapping m = {
+		.start = SAID_START, .limit = SAID_LIMIT, .filename = "[nl6]", .build_id = ""};
 	const char *text = said_text(pc);
 	struct pprof_line line = {pprof_add_function(e->p, text, text, "", 0), 0};
 	return pprof_add_location(e->p, pprof_add_mapping(e->p, &m), pc, &line, 1);
@@ -101,7 +93,7 @@ static uint32_t code_location(struct encoding *e, uintptr_t pc)
 		lines[i] = (struct pprof_line){
 			pprof_add_function(e->p, f->name, f->system_name, f->file, 0), f->line};
 	}
-	if (n == 0) { /* receivers drop what has no name */
+	if (n == 0) { /* receivers drop what has no name, and look again for what has none */
 		char text[280];
 		const char *file = sym.mapping == UINT32_MAX
 					   ? "?"
@@ -111,11 +103,8 @@ static uint32_t code_location(struct encoding *e, uintptr_t pc)
 			(unsigned long)pc);
 		lines[n++] = (struct pprof_line){pprof_add_function(e->p, text, text, "", 0), 0};
 	}
-	struct pprof_mapping none = {.start = SAID_LIMIT,
-		.limit = SAID_LIMIT + 1,
-		.filename = "[unmapped]",
-		.build_id = "",
-		.has_functions = true};
+	struct pprof_mapping none = {
+		.start = pc, .limit = pc + 1, .filename = "[unmapped]", .build_id = ""};
 	uint32_t mapping = sym.mapping == UINT32_MAX ? pprof_add_mapping(e->p, &none)
 						     : mapping_id(e, sym.mapping);
 	return pprof_add_location(e->p, mapping, pc, lines, n);
@@ -205,7 +194,9 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 {
 	const struct kind *k = &kinds[ask->kind];
 	AUTO(pprof) struct pprof *p = NULL;
-	int r = pprof_new(mem, &p);
+	int r = symbols_refresh(symbols);
+	if (r == 0)
+		r = pprof_new(mem, &p);
 	if (r < 0)
 		return r;
 	struct encoding e = {.kind = k,

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct symbols {
 	struct cached *cache;
 	uint32_t cache_size, cache_n;
 	struct symbols_info info;
+	uint64_t unloaded; /* objects, when all was read */
 	/* Blocks that hold frames and names until the end. */
 	struct block {
 		struct block *next;
@@ -102,8 +104,22 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_debuginfo,
 };
 
-/* (Re)reads what is mapped; libraries may have come since. */
-static int report(struct symbols *s)
+static int see_counts(struct dl_phdr_info *info, size_t size UNUSED, void *arg)
+{
+	*(uint64_t *)arg = info->dlpi_subs;
+	return 1;
+}
+
+/* How many objects have been unloaded since the process began. */
+static uint64_t unloaded(void)
+{
+	uint64_t n = 0;
+	(void)dl_iterate_phdr(see_counts, &n);
+	return n;
+}
+
+/* (Re)reads what is mapped; libraries may have come since. more: none has gone. */
+static int report(struct symbols *s, bool more)
 {
 	struct maps maps;
 	int r = maps_read(s->mem, &maps);
@@ -114,28 +130,26 @@ static int report(struct symbols *s)
 		maps_done(&maps);
 		return -ENOMEM;
 	}
-	dwfl_report_begin_add(s->dwfl);
+	if (more)
+		dwfl_report_begin_add(s->dwfl);
+	else
+		dwfl_report_begin(s->dwfl);
 	(void)dwfl_linux_proc_report(s->dwfl, getpid());
 	(void)dwfl_report_end(s->dwfl, NULL, NULL);
 	for (uint32_t i = 0; i < maps.n; i++) {
 		const struct map *from = &maps.list[i];
-		m[i] = (struct symbol_mapping){.start = from->start,
-			.limit = from->limit,
-			.offset = from->offset,
-			.has_functions = true,
-			.has_lines = true};
+		m[i] = (struct symbol_mapping){
+			.start = from->start, .limit = from->limit, .offset = from->offset};
 		memcpy(m[i].file, from->file, sizeof(m[i].file));
-		Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, from->start);
-		const unsigned char *id;
-		GElf_Addr at;
-		int n = mod ? dwfl_module_build_id(mod, &id, &at) : 0;
-		for (int k = 0; k < n && k < 20; k++)
-			(void)snprintf(m[i].build_id + 2 * k, 3, "%02x", id[k]);
+		memcpy(m[i].build_id, from->build_id, sizeof(m[i].build_id));
 	}
 	maps_done(&s->maps);
 	mem_free(s->mem, s->mappings);
 	s->maps = maps;
 	s->mappings = m;
+	for (uint32_t i = 0; i < s->cache_size; i++)
+		if (s->cache[i].pc)
+			s->cache[i].symbol.mapping = maps_find(&s->maps, s->cache[i].pc);
 	return 0;
 }
 
@@ -146,13 +160,40 @@ int symbols_new(const struct mem *mem, struct symbols **ret_symbols)
 		return -ENOMEM;
 	s->mem = s->maps.mem = mem;
 	s->dwfl = dwfl_begin(&callbacks);
-	int r = s->dwfl ? report(s) : -ENOMEM;
+	s->unloaded = unloaded();
+	int r = s->dwfl ? report(s, false) : -ENOMEM;
 	if (r < 0) {
 		(void)symbols_free(s);
 		return r;
 	}
 	*ret_symbols = s;
 	return 0;
+}
+
+/* Forgets what was looked up. */
+static void forget(struct symbols *s)
+{
+	mem_free(s->mem, s->cache);
+	s->cache = NULL;
+	s->cache_size = s->cache_n = 0;
+	s->info.bytes = 0;
+	while (s->blocks) {
+		struct block *b = s->blocks;
+		s->blocks = b->next;
+		mem_free(s->mem, b);
+	}
+}
+
+int symbols_refresh(struct symbols *s)
+{
+	uint64_t n = unloaded();
+	if (n == s->unloaded)
+		return 0;
+	forget(s);
+	int r = report(s, false);
+	if (r == 0)
+		s->unloaded = n;
+	return r;
 }
 
 struct symbols *symbols_free(struct symbols *s)
@@ -163,12 +204,7 @@ struct symbols *symbols_free(struct symbols *s)
 		dwfl_end(s->dwfl);
 	maps_done(&s->maps);
 	mem_free(s->mem, s->mappings);
-	mem_free(s->mem, s->cache);
-	while (s->blocks) {
-		struct block *b = s->blocks;
-		s->blocks = b->next;
-		mem_free(s->mem, b);
-	}
+	forget(s);
 	return mem_free(s->mem, s);
 }
 
@@ -301,7 +337,7 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 {
 	struct symbol_frame frames[MAX_INLINES];
 	struct symbol out = {.mapping = maps_find(&s->maps, pc)};
-	if (out.mapping == UINT32_MAX && report(s) == 0)
+	if (out.mapping == UINT32_MAX && report(s, true) == 0)
 		out.mapping = maps_find(&s->maps, pc);
 	Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, pc);
 	GElf_Sym sym;
@@ -320,9 +356,7 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 	s->info.addresses++;
 	s->info.unknown += n == 0;
 	if (out.mapping != UINT32_MAX) {
-		struct symbol_mapping *m = &s->mappings[out.mapping];
-		m->has_functions = m->has_functions && n > 0;
-		m->has_lines = m->has_lines && lines;
+		const struct symbol_mapping *m = &s->mappings[out.mapping];
 		if (!lines && m->file[0] == '/' && !s->info.missing[0])
 			(void)snprintf(s->info.missing, sizeof(s->info.missing), "%s", m->file);
 	}

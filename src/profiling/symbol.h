@@ -14,7 +14,8 @@ struct symbol_frame {
 	uint32_t line;		 /* 0 when unknown */
 };
 struct symbol {
-	uint32_t mapping; /* index for symbols_mapping; UINT32_MAX: in none */
+	uint32_t mapping; /* index for symbols_mapping until the next symbols_find; UINT32_MAX: in
+			   * none */
 	uint32_t n;	  /* 0: nothing is known */
 	uint64_t offset;  /* of the address in the function that has the code; 0: unknown */
 	const struct symbol_frame *frames; /* innermost inlined function first */
@@ -22,8 +23,7 @@ struct symbol {
 struct symbol_mapping {
 	uint64_t start, limit, offset;
 	char file[256];
-	char build_id[41];	       /* hex; empty when there is none */
-	bool has_functions, has_lines; /* of what was looked up so far: all had them */
+	char build_id[41]; /* hex; empty when there is none */
 };
 struct symbols_info {
 	uint64_t addresses, unknown; /* looked up; of them without a name */
@@ -34,7 +34,11 @@ struct symbols;
 MUST_CHECK int symbols_new(const struct mem *mem, struct symbols **ret_symbols);
 struct symbols *symbols_free(struct symbols *s);
 CLEANUP(symbols);
-/* What is at pc (a call site, not a return address). Valid until the table is freed. -ENOMEM. */
+/* Before a profile is written: when libraries were unloaded, others may be at their addresses, and
+ * all that was looked up is forgotten. -ENOMEM, or the error of reading /proc/self/maps. */
+MUST_CHECK int symbols_refresh(struct symbols *s);
+/* What is at pc (a call site, not a return address). Valid until the table is freed or
+ * refreshed. -ENOMEM. */
 MUST_CHECK int symbols_find(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol);
 const struct symbol_mapping *symbols_mapping(const struct symbols *s, uint32_t index);
 uint32_t symbols_mappings(const struct symbols *s);

@@ -27,11 +27,15 @@ struct intern {
 	} * keys;
 	struct text bytes;
 };
+/* What is not true of all locations of a mapping, and what is of some. */
+enum { LACKS_FUNCTION = 1, LACKS_FILE = 2, LACKS_LINE = 4, HAS_INLINED = 8 };
+
 struct pprof {
 	const struct mem *mem;
 	int err;
 	struct text out;
 	struct intern strings, mappings, functions, locations;
+	struct text marks; /* a byte for each mapping */
 	uint32_t n_sample_types;
 	struct text scratch;
 };
@@ -209,7 +213,7 @@ int pprof_new(const struct mem *mem, struct pprof **ret_p)
 	if (!p)
 		return -ENOMEM;
 	p->mem = mem;
-	p->out = p->scratch = (struct text)TEXT(mem);
+	p->out = p->scratch = p->marks = (struct text)TEXT(mem);
 	p->strings.bytes = p->mappings.bytes = p->functions.bytes = p->locations.bytes =
 		(struct text)TEXT(mem);
 	(void)string_index(p, "");
@@ -231,6 +235,7 @@ struct pprof *pprof_free(struct pprof *p)
 	intern_done(p->mem, &p->locations);
 	text_done(&p->out);
 	text_done(&p->scratch);
+	text_done(&p->marks);
 	return mem_free(p->mem, p);
 }
 
@@ -249,36 +254,79 @@ void pprof_sample_type(struct pprof *p, const char *type, const char *unit)
 	p->n_sample_types++;
 }
 
-/* Appends a message of varint fields 2.. whose contents are the key of an interning table. */
-static uint32_t add_keyed(
-	struct pprof *p, struct intern *t, unsigned message, const uint64_t *fields, unsigned n)
+#define MAPPING_FIELDS 5
+#define FUNCTION_FIELDS 4
+#define FUNCTION_FILE 2
+
+/* A field of what is interned by its varint fields. */
+static uint64_t keyed_field(const struct intern *t, uint32_t id, unsigned field)
 {
-	bool fresh;
-	uint32_t id = intern_add(p, t, fields, n * sizeof(*fields), &fresh);
-	if (!fresh)
-		return id;
+	uint64_t v;
+	memcpy(&v, t->bytes.s + t->keys[id - 1].at + field * sizeof(v), sizeof(v));
+	return v;
+}
+
+/* To scratch, as fields 2.. after the id. */
+static void put_keyed(struct pprof *p, const struct intern *t, uint32_t id, unsigned n)
+{
 	text_clear(&p->scratch);
 	put_field(&p->scratch, 1, id);
 	for (unsigned i = 0; i < n; i++)
-		put_field(&p->scratch, i + 2, fields[i]);
-	put_message(p, message);
-	return id;
+		put_field(&p->scratch, i + 2, keyed_field(t, id, i));
 }
 
 uint32_t pprof_add_mapping(struct pprof *p, const struct pprof_mapping *m)
 {
-	uint64_t fields[] = {m->start, m->limit, m->file_offset, string_index(p, m->filename),
-		string_index(p, m->build_id), m->has_functions, m->has_filenames, m->has_lines,
-		m->has_inlines};
-	return add_keyed(p, &p->mappings, P_MAPPING, fields, ARRAY_SIZE(fields));
+	uint64_t fields[MAPPING_FIELDS] = {m->start, m->limit, m->file_offset,
+		string_index(p, m->filename), string_index(p, m->build_id)};
+	bool fresh;
+	uint32_t id = intern_add(p, &p->mappings, fields, sizeof(fields), &fresh);
+	if (fresh)
+		text_write(&p->marks, "", 1);
+	return id;
 }
 
 uint32_t pprof_add_function(struct pprof *p, const char *name, const char *system_name,
 	const char *file, uint32_t start_line)
 {
-	uint64_t fields[] = {string_index(p, name), string_index(p, system_name),
+	uint64_t fields[FUNCTION_FIELDS] = {string_index(p, name), string_index(p, system_name),
 		string_index(p, file), start_line};
-	return add_keyed(p, &p->functions, P_FUNCTION, fields, ARRAY_SIZE(fields));
+	bool fresh;
+	uint32_t id = intern_add(p, &p->functions, fields, sizeof(fields), &fresh);
+	if (fresh) {
+		put_keyed(p, &p->functions, id, FUNCTION_FIELDS);
+		put_message(p, P_FUNCTION);
+	}
+	return id;
+}
+
+/* Mappings go out when all their locations are known. */
+static void put_mappings(struct pprof *p)
+{
+	for (uint32_t id = 1; p->err == 0 && id <= p->mappings.n; id++) {
+		unsigned marks = (uint8_t)p->marks.s[id - 1];
+		put_keyed(p, &p->mappings, id, MAPPING_FIELDS);
+		put_field(&p->scratch, 7, !(marks & LACKS_FUNCTION));
+		put_field(&p->scratch, 8, !(marks & LACKS_FILE));
+		put_field(&p->scratch, 9, !(marks & LACKS_LINE));
+		put_field(&p->scratch, 10, !!(marks & HAS_INLINED));
+		put_message(p, P_MAPPING);
+	}
+}
+
+static void mark_mapping(
+	struct pprof *p, uint32_t mapping, const struct pprof_line *lines, uint32_t n_lines)
+{
+	if (p->err < 0 || p->marks.err < 0)
+		return;
+	unsigned marks = n_lines == 0 ? LACKS_FUNCTION : n_lines > 1 ? HAS_INLINED : 0;
+	for (uint32_t i = 0; i < n_lines; i++) {
+		if (!keyed_field(&p->functions, lines[i].function, FUNCTION_FILE))
+			marks |= LACKS_FILE;
+		if (!lines[i].line)
+			marks |= LACKS_LINE;
+	}
+	p->marks.s[mapping - 1] = (char)((uint8_t)p->marks.s[mapping - 1] | marks);
 }
 
 bool pprof_find_location(const struct pprof *p, uint64_t address, uint32_t *ret_id)
@@ -305,6 +353,7 @@ uint32_t pprof_add_location(struct pprof *p, uint32_t mapping, uint64_t address,
 		put_bytes(&p->scratch, 4, b, line.len);
 	}
 	put_message(p, P_LOCATION);
+	mark_mapping(p, mapping, lines, n_lines);
 	return id;
 }
 
@@ -378,6 +427,9 @@ int pprof_finish(
 	put_field(&p->out, P_PERIOD, (uint64_t)head->period);
 	if (head->default_type)
 		put_field(&p->out, P_DEFAULT_SAMPLE_TYPE, string_index(p, head->default_type));
+	if (p->marks.err < 0)
+		p->err = -ENOMEM;
+	put_mappings(p);
 	for (uint32_t i = 0; p->err == 0 && i < p->strings.n; i++)
 		put_bytes(&p->out, P_STRING_TABLE,
 			p->strings.bytes.s ? p->strings.bytes.s + p->strings.keys[i].at : "",

@@ -22,7 +22,6 @@ struct pprof_label {
 struct pprof_mapping {
 	uint64_t start, limit, file_offset;
 	const char *filename, *build_id; /* hex; may be empty */
-	bool has_functions, has_filenames, has_lines, has_inlines;
 };
 
 MUST_CHECK int pprof_new(const struct mem *mem, struct pprof **ret_p);
@@ -31,7 +30,8 @@ CLEANUP(pprof);
 
 /* All calls below are sticky: after -ENOMEM they do nothing and return id 1; pprof_finish tells. */
 void pprof_sample_type(struct pprof *p, const char *type, const char *unit);
-/* Ids count from 1. Equal contents give one id. Strings are made valid UTF-8. */
+/* Ids count from 1. Equal contents give one id. Strings are made valid UTF-8. What a mapping says
+ * of its locations, has_functions and the like, is worked out from all that were added. */
 uint32_t pprof_add_mapping(struct pprof *p, const struct pprof_mapping *m);
 uint32_t pprof_add_function(struct pprof *p, const char *name, const char *system_name,
 	const char *file, uint32_t start_line);
