@@ -1,4 +1,5 @@
 #include "wire/pprof.h"
+#include "base/protobuf.h"
 #include <errno.h>
 #include <string.h>
 
@@ -129,41 +130,13 @@ static void intern_done(const struct mem *mem, struct intern *t)
 	text_done(&t->bytes);
 }
 
-static void put_varint(struct text *t, uint64_t v)
-{
-	uint8_t b[10];
-	size_t n = 0;
-	do {
-		b[n] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-		v >>= 7;
-		n++;
-	} while (v);
-	text_write(t, b, n);
-}
-
-/* A varint field; zero is the default and is left out. */
-static void put_field(struct text *t, unsigned field, uint64_t v)
-{
-	if (v == 0)
-		return;
-	put_varint(t, (uint64_t)field << 3);
-	put_varint(t, v);
-}
-
-static void put_bytes(struct text *t, unsigned field, const void *s, size_t len)
-{
-	put_varint(t, (uint64_t)field << 3 | 2);
-	put_varint(t, len);
-	text_write(t, s, len);
-}
-
 /* Puts what scratch holds as a message of the field. */
 static void put_message(struct pprof *p, unsigned field)
 {
 	if (p->scratch.err < 0)
 		p->err = -ENOMEM;
 	else
-		put_bytes(&p->out, field, p->scratch.s, p->scratch.len);
+		protobuf_bytes(&p->out, field, p->scratch.s, p->scratch.len);
 	if (p->out.err < 0)
 		p->err = -ENOMEM;
 }
@@ -243,8 +216,8 @@ static void value_type(struct pprof *p, unsigned field, const char *type, const 
 {
 	uint64_t t = string_index(p, type), u = string_index(p, unit);
 	text_clear(&p->scratch);
-	put_field(&p->scratch, 1, t);
-	put_field(&p->scratch, 2, u);
+	protobuf_uint(&p->scratch, 1, t);
+	protobuf_uint(&p->scratch, 2, u);
 	put_message(p, field);
 }
 
@@ -270,9 +243,9 @@ static uint64_t keyed_field(const struct intern *t, uint32_t id, unsigned field)
 static void put_keyed(struct pprof *p, const struct intern *t, uint32_t id, unsigned n)
 {
 	text_clear(&p->scratch);
-	put_field(&p->scratch, 1, id);
+	protobuf_uint(&p->scratch, 1, id);
 	for (unsigned i = 0; i < n; i++)
-		put_field(&p->scratch, i + 2, keyed_field(t, id, i));
+		protobuf_uint(&p->scratch, i + 2, keyed_field(t, id, i));
 }
 
 uint32_t pprof_add_mapping(struct pprof *p, const struct pprof_mapping *m)
@@ -306,10 +279,10 @@ static void put_mappings(struct pprof *p)
 	for (uint32_t id = 1; p->err == 0 && id <= p->mappings.n; id++) {
 		unsigned marks = (uint8_t)p->marks.s[id - 1];
 		put_keyed(p, &p->mappings, id, MAPPING_FIELDS);
-		put_field(&p->scratch, 7, !(marks & LACKS_FUNCTION));
-		put_field(&p->scratch, 8, !(marks & LACKS_FILE));
-		put_field(&p->scratch, 9, !(marks & LACKS_LINE));
-		put_field(&p->scratch, 10, !!(marks & HAS_INLINED));
+		protobuf_uint(&p->scratch, 7, !(marks & LACKS_FUNCTION));
+		protobuf_uint(&p->scratch, 8, !(marks & LACKS_FILE));
+		protobuf_uint(&p->scratch, 9, !(marks & LACKS_LINE));
+		protobuf_uint(&p->scratch, 10, !!(marks & HAS_INLINED));
 		put_message(p, P_MAPPING);
 	}
 }
@@ -342,15 +315,15 @@ uint32_t pprof_add_location(struct pprof *p, uint32_t mapping, uint64_t address,
 	if (!fresh)
 		return id;
 	text_clear(&p->scratch);
-	put_field(&p->scratch, 1, id);
-	put_field(&p->scratch, 2, mapping);
-	put_field(&p->scratch, 3, address);
+	protobuf_uint(&p->scratch, 1, id);
+	protobuf_uint(&p->scratch, 2, mapping);
+	protobuf_uint(&p->scratch, 3, address);
 	for (uint32_t i = 0; i < n_lines; i++) {
 		uint8_t b[24];
 		struct text line = {.s = (char *)b, .room = sizeof(b)};
-		put_field(&line, 1, lines[i].function);
-		put_field(&line, 2, lines[i].line);
-		put_bytes(&p->scratch, 4, b, line.len);
+		protobuf_uint(&line, 1, lines[i].function);
+		protobuf_uint(&line, 2, lines[i].line);
+		protobuf_bytes(&p->scratch, 4, b, line.len);
 	}
 	put_message(p, P_LOCATION);
 	mark_mapping(p, mapping, lines, n_lines);
@@ -361,15 +334,15 @@ static void put_label(struct pprof *p, struct text *to, const struct pprof_label
 {
 	uint8_t b[48];
 	struct text label = {.s = (char *)b, .room = sizeof(b)};
-	put_field(&label, 1, string_index(p, l->key));
+	protobuf_uint(&label, 1, string_index(p, l->key));
 	if (l->str) {
-		put_field(&label, 2, string_index(p, l->str));
+		protobuf_uint(&label, 2, string_index(p, l->str));
 	} else {
-		put_field(&label, 3, (uint64_t)l->num);
+		protobuf_uint(&label, 3, (uint64_t)l->num);
 		if (l->num_unit)
-			put_field(&label, 4, string_index(p, l->num_unit));
+			protobuf_uint(&label, 4, string_index(p, l->num_unit));
 	}
-	put_bytes(to, 3, b, label.len);
+	protobuf_bytes(to, 3, b, label.len);
 }
 
 static size_t varint_bytes(uint64_t v)
@@ -391,18 +364,18 @@ void pprof_sample(struct pprof *p, const uint32_t *locations, uint32_t n_locatio
 	for (uint32_t i = 0; i < n_locations; i++)
 		bytes += varint_bytes(locations[i]);
 	if (n_locations) {
-		put_varint(t, 1 << 3 | 2);
-		put_varint(t, bytes);
+		protobuf_varint(t, 1 << 3 | 2);
+		protobuf_varint(t, bytes);
 		for (uint32_t i = 0; i < n_locations; i++)
-			put_varint(t, locations[i]);
+			protobuf_varint(t, locations[i]);
 	}
 	bytes = 0;
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		bytes += varint_bytes((uint64_t)values[i]);
-	put_varint(t, 2 << 3 | 2);
-	put_varint(t, bytes);
+	protobuf_varint(t, 2 << 3 | 2);
+	protobuf_varint(t, bytes);
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		put_varint(t, (uint64_t)values[i]);
+		protobuf_varint(t, (uint64_t)values[i]);
 	for (uint32_t i = 0; i < n_labels; i++)
 		put_label(p, t, &labels[i]);
 	put_message(p, P_SAMPLE);
@@ -410,7 +383,7 @@ void pprof_sample(struct pprof *p, const uint32_t *locations, uint32_t n_locatio
 
 void pprof_comment(struct pprof *p, const char *text)
 {
-	put_field(&p->out, P_COMMENT, string_index(p, text));
+	protobuf_uint(&p->out, P_COMMENT, string_index(p, text));
 }
 
 size_t pprof_bytes(const struct pprof *p)
@@ -421,17 +394,17 @@ size_t pprof_bytes(const struct pprof *p)
 int pprof_finish(
 	struct pprof *p, const struct pprof_head *head, const void **ret_bytes, size_t *ret_len)
 {
-	put_field(&p->out, P_TIME_NANOS, (uint64_t)head->time_ns);
-	put_field(&p->out, P_DURATION_NANOS, (uint64_t)head->duration_ns);
+	protobuf_uint(&p->out, P_TIME_NANOS, (uint64_t)head->time_ns);
+	protobuf_uint(&p->out, P_DURATION_NANOS, (uint64_t)head->duration_ns);
 	value_type(p, P_PERIOD_TYPE, head->period_type, head->period_unit);
-	put_field(&p->out, P_PERIOD, (uint64_t)head->period);
+	protobuf_uint(&p->out, P_PERIOD, (uint64_t)head->period);
 	if (head->default_type)
-		put_field(&p->out, P_DEFAULT_SAMPLE_TYPE, string_index(p, head->default_type));
+		protobuf_uint(&p->out, P_DEFAULT_SAMPLE_TYPE, string_index(p, head->default_type));
 	if (p->marks.err < 0)
 		p->err = -ENOMEM;
 	put_mappings(p);
 	for (uint32_t i = 0; p->err == 0 && i < p->strings.n; i++)
-		put_bytes(&p->out, P_STRING_TABLE,
+		protobuf_bytes(&p->out, P_STRING_TABLE,
 			p->strings.bytes.s ? p->strings.bytes.s + p->strings.keys[i].at : "",
 			p->strings.keys[i].len);
 	if (p->err < 0 || p->out.err < 0)
