@@ -2,6 +2,7 @@
  * waits for a signal, stops them in reverse. */
 #include "base/file.h"
 #include "base/notify.h"
+#include "base/procctx.h"
 #include "base/self.h"
 #include "base/share.h"
 #include "base/thread.h"
@@ -28,6 +29,7 @@ struct nl6 {
 	char *share, *web_dir, *devices_dir; /* the program's data */
 	int signal_fd, booted_fd, stopped_fd;
 	bool lab_is_undone;
+	struct procctx *context;
 	struct stats *stats;
 	struct types *types;
 	struct fleet *fleet;
@@ -328,6 +330,16 @@ static int boot(struct nl6 *n, struct fault *fault)
 	return 0;
 }
 
+/* For profilers outside of the program. Without it they do not learn what its labels are called;
+ * that is no reason to log more than a note. */
+static void tell_profilers(struct nl6 *n)
+{
+	int r = procctx_publish(
+		&mem_libc, &(struct procctx_conf){"nl6", VERSION, label_keys}, &n->context);
+	if (r < 0)
+		log_debug(NULL, r, "cannot publish a process context");
+}
+
 static void tell_manager(const char *message)
 {
 	int r = notify_send(getenv("NOTIFY_SOCKET"), message);
@@ -374,6 +386,7 @@ static int live(struct nl6 *n)
 	if (warning)
 		log_warn(NULL, 0, "%s", warning);
 	lift_nofile();
+	tell_profilers(n);
 	int r = take_signals(n);
 	if (r == 0)
 		r = run(n, &fault);
@@ -382,6 +395,7 @@ static int live(struct nl6 *n)
 	if (n->stopped_fd >= 0)
 		stop_all(n);
 	unmake(n);
+	n->context = procctx_free(n->context);
 	nl6_self.log = NULL;
 	return fault_status(&fault, r < 0 ? r : 0);
 }

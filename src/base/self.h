@@ -1,6 +1,6 @@
-/* The thread-local record of the calling thread: the one writable global of the program besides the
- * hook table. Read by signal handlers and from outside, so it is local-exec and exported by name.
- */
+/* The thread-local record of the calling thread, with two pointers for profilers outside of the
+ * process: the writable globals of the program besides the hook table. Read by signal handlers and
+ * from outside, so they are local-exec and exported by name. */
 #pragma once
 #include "base/attr.h"
 #include "base/label.h"
@@ -10,7 +10,7 @@
 #define SELF_BIRTH_DEPTH 24
 struct log;
 struct self {
-	const struct label *label; /* never NULL */
+	const struct label *label; /* never NULL; first: custom_labels_current_set is it as well */
 	struct log *log;	   /* where this thread logs; NULL: nowhere */
 	char name[16];		   /* as in ps; empty in the threads of libraries */
 	unsigned rcu_count;	   /* rcu_thread_init without its rcu_thread_done */
@@ -24,13 +24,17 @@ struct self {
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };
-extern _Thread_local struct self nl6_self __attribute__((tls_model("local-exec"))) EXPORT;
+#define SELF_TLS __attribute__((tls_model("local-exec"))) EXPORT
+extern _Thread_local struct self nl6_self SELF_TLS;
+/* OpenTelemetry's thread context (OTEP 4947): the record of nl6_self.label. */
+extern _Thread_local const struct label_context *otel_thread_ctx_v1 SELF_TLS;
 
 /* For the duration of a scope the thread works under label l. Async-signal-safe. */
 static inline const struct label *label_swap(const struct label *l)
 {
 	const struct label *old = nl6_self.label;
 	__atomic_store_n(&nl6_self.label, l, __ATOMIC_RELAXED);
+	__atomic_store_n(&otel_thread_ctx_v1, &l->context, __ATOMIC_RELAXED);
 	return old;
 }
 static inline void label_scope_end_(const struct label **old)

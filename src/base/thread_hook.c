@@ -44,7 +44,7 @@ static void *thread_begins(void *arg)
 {
 	struct birth b = *(struct birth *)arg;
 	free(arg);
-	nl6_self.label = b.label;
+	(void)label_swap(b.label);
 	nl6_self.log = b.log;
 	nl6_self.birth_n = b.pcs_n;
 	memcpy(nl6_self.birth, b.pcs, sizeof(b.pcs));

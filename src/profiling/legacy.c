@@ -82,9 +82,9 @@ void legacy_labels(struct text *out, const struct label *label)
 	text_put(out, "{");
 	for (unsigned i = 0; label && i < label->count; i++) {
 		text_put(out, i ? ", " : "");
-		text_json(out, label->pairs[i].key);
+		text_json(out, label->pairs[i].key.s);
 		text_put(out, ":");
-		text_json(out, label->pairs[i].value);
+		text_json(out, label->pairs[i].value.s);
 	}
 	text_put(out, "}");
 }

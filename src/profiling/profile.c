@@ -134,9 +134,9 @@ static void write_sample(
 	struct pprof_label labels[ARRAY_SIZE(s->label->pairs) + 4];
 	char trace[33], span[17];
 	uint32_t k = 0;
-	for (unsigned i = 0; s->label && i < s->label->count; i++)
+	for (size_t i = 0; s->label && i < s->label->count; i++)
 		labels[k++] = (struct pprof_label){
-			.key = s->label->pairs[i].key, .str = s->label->pairs[i].value};
+			.key = s->label->pairs[i].key.s, .str = s->label->pairs[i].value.s};
 	if (s->number)
 		labels[k++] = (struct pprof_label){.key = "bytes", .num = (int64_t)s->number};
 	if (s->span && e->ask->spans) {

@@ -6,9 +6,10 @@ import subprocess
 from source import BUILD, text, tracked
 
 # Writable data that may live outside any object, by the name in the symbol table: base's record of
-# a thread and its hook table, the registry of threads, and the state of each log call.
+# a thread and what others read of it, its hook table, the registry of threads, and the state of
+# each log call.
 GLOBALS = re.compile(r"""
-    nl6_self | threads_(lock|first|hooks|n) | thread_hook\w* | log_site_(\.\d+)?
+    nl6_self | custom_labels_current_set | otel_thread_ctx_v1 | threads_(lock|first|hooks|n) | thread_hook\w* | log_site_(\.\d+)?
     | DW\.ref\.\w+  # the compiler's, for unwinding through cleanups
 """, re.X)
 SECTION = re.compile(r"^\.(data|bss|tdata|tbss)(\.(?!rel\.ro)\S+)?$|^\*COM\*$")

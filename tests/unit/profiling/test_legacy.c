@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct label label_two = {2, {{"device", "a\"b"}, {"subsystem", "test"}}};
-static const struct label label_one = {1, {{"subsystem", "one"}}};
+static const struct label label_two = {.count = 2,
+	.pairs = {{LABEL_STRING("device"), LABEL_STRING("a\"b")},
+		{LABEL_STRING("subsystem"), LABEL_STRING("test")}}};
+static LABEL_SUBSYSTEM(label_one, "one");
 
 __attribute__((noinline)) static int somewhere(int x)
 {
