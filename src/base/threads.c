@@ -10,7 +10,7 @@
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct self *threads_first;
 static unsigned threads_n;
-static struct threads_hooks threads_hooks;
+static struct threads_hooks *threads_hooks; /* the last subscriber first */
 
 static void find_stack(struct self *s)
 {
@@ -46,7 +46,7 @@ static void child_after_fork(void)
 {
 	struct self *s = &nl6_self;
 	(void)pthread_mutex_init(&threads_lock, NULL);
-	threads_hooks = (struct threads_hooks){0};
+	threads_hooks = NULL;
 	threads_first = NULL;
 	threads_n = 0;
 	s->sampler = NULL;
@@ -79,8 +79,8 @@ void threads_add(void)
 		s->next->prev = &s->next;
 	threads_first = s;
 	threads_n++;
-	if (threads_hooks.born)
-		threads_hooks.born(threads_hooks.arg, s);
+	for (struct threads_hooks *h = threads_hooks; h; h = h->next)
+		h->born(h->arg, s);
 	unlock_registry(&old);
 }
 
@@ -91,8 +91,8 @@ void threads_remove(void)
 	if (!s->tid)
 		return;
 	lock_registry(&old);
-	if (threads_hooks.gone)
-		threads_hooks.gone(threads_hooks.arg, s);
+	for (struct threads_hooks *h = threads_hooks; h; h = h->next)
+		h->gone(h->arg, s);
 	*s->prev = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
@@ -128,14 +128,27 @@ unsigned threads_count(void)
 	return n;
 }
 
-void threads_set_hooks(
-	const struct threads_hooks *hooks, void (*each)(void *arg, struct self *thread), void *arg)
+void threads_subscribe(struct threads_hooks *hooks)
 {
 	sigset_t old;
 	lock_registry(&old);
-	threads_hooks = hooks ? *hooks : (struct threads_hooks){0};
-	for (struct self *s = threads_first; s && each; s = s->next)
-		each(arg, s);
+	hooks->next = threads_hooks;
+	threads_hooks = hooks;
+	for (struct self *s = threads_first; s; s = s->next)
+		hooks->born(hooks->arg, s);
+	unlock_registry(&old);
+}
+
+void threads_unsubscribe(struct threads_hooks *hooks)
+{
+	sigset_t old;
+	lock_registry(&old);
+	struct threads_hooks **at = &threads_hooks;
+	while (*at != hooks)
+		at = &(*at)->next;
+	*at = hooks->next;
+	for (struct self *s = threads_first; s; s = s->next)
+		hooks->gone(hooks->arg, s);
 	unlock_registry(&old);
 }
 

@@ -12,17 +12,20 @@ void threads_rename(const char name[static 16]);
 void threads_each(void (*fn)(void *arg, struct self *thread), void *arg);
 unsigned threads_count(void);
 
-/* Called in the thread itself, with SIGPROF blocked and the registry locked, when it has been added
- * or is about to leave. NULL: none. */
+/* Who wants to know of threads. born is called when one has been added, gone when it is about to
+ * leave: in the thread itself, with SIGPROF blocked and the registry locked. The subscriber's, in
+ * place until threads_unsubscribe. */
 struct threads_hooks {
 	void (*born)(void *arg, struct self *thread);
 	void (*gone)(void *arg, struct self *thread);
 	void *arg;
+	struct threads_hooks *next; /* the registry's */
 };
-/* Sets the hooks (NULL: none) and, in one step with it, calls each (may be NULL) for the threads
- * there are, so that none is missed or seen twice. */
-void threads_set_hooks(
-	const struct threads_hooks *hooks, void (*each)(void *arg, struct self *thread), void *arg);
+/* Adds the hooks and, in one step with it, calls born for the threads there are, in the calling
+ * thread, so that none is missed or seen twice. */
+void threads_subscribe(struct threads_hooks *hooks);
+/* Removes them, and calls gone for the threads there are likewise. */
+void threads_unsubscribe(struct threads_hooks *hooks);
 
 /* Return addresses of the caller and its callers, at most room; not async-signal-safe. */
 unsigned threads_here(uintptr_t *pcs, unsigned room);

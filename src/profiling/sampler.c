@@ -20,6 +20,7 @@ struct sampler {
 	struct sampler_env env;
 	struct sampler_conf conf;
 	struct thread *thread;
+	struct threads_hooks hooks;
 	/* Guards what follows; taken within the registry's lock, never around it. */
 	struct lock lock;
 	struct cond changed;
@@ -226,8 +227,8 @@ int sampler_open(const struct sampler_env *env, const struct sampler_conf *conf,
 	lock_init(&s->lock);
 	cond_init(&s->changed);
 	struct thread_conf tc = {.name = "profiling-0", .run = run, .arg = s};
-	threads_set_hooks(
-		&(struct threads_hooks){adopt_thread, release_thread, s}, adopt_thread, s);
+	s->hooks = (struct threads_hooks){adopt_thread, release_thread, s, NULL};
+	threads_subscribe(&s->hooks);
 	r = thread_start(env->mem, &tc, &s->thread);
 	if (r < 0) {
 		(void)sampler_close(s);
@@ -250,7 +251,7 @@ struct sampler *sampler_close(struct sampler *s)
 		}
 		s->thread = thread_join(s->thread);
 	}
-	threads_set_hooks(NULL, release_thread, s);
+	threads_unsubscribe(&s->hooks);
 	{
 		LOCK_SCOPE(&s->lock);
 		drain(s);

@@ -8,7 +8,11 @@
 #include <string.h>
 
 static sem_t started, leave;
-static unsigned born, gone;
+struct counts {
+	struct threads_hooks hooks;
+	bool asking; /* born and gone are called for those there are, by the test */
+	unsigned born, gone;
+};
 
 static void wait_inside(void *arg UNUSED)
 {
@@ -22,16 +26,34 @@ static void *wait_inside_p(void *arg)
 	return NULL;
 }
 
-static void count_born(void *arg UNUSED, struct self *thread)
+/* A subscriber that counts those there are with those that come. */
+static void count_born(void *arg, struct self *thread)
 {
-	ck_assert_ptr_eq(thread, &nl6_self);
-	born++;
+	struct counts *c = arg;
+	ck_assert(c->asking || thread == &nl6_self);
+	c->born++;
 }
 
-static void count_gone(void *arg UNUSED, struct self *thread)
+static void count_gone(void *arg, struct self *thread)
 {
-	ck_assert_ptr_eq(thread, &nl6_self);
-	gone++;
+	struct counts *c = arg;
+	ck_assert(c->asking || thread == &nl6_self);
+	c->gone++;
+}
+
+static void subscribe(struct counts *c)
+{
+	c->asking = true;
+	c->hooks = (struct threads_hooks){count_born, count_gone, c, NULL};
+	threads_subscribe(&c->hooks);
+	c->asking = false;
+}
+
+static void unsubscribe(struct counts *c)
+{
+	c->asking = true;
+	threads_unsubscribe(&c->hooks);
+	c->asking = false;
 }
 
 static void check_one(void *arg, struct self *thread)
@@ -66,7 +88,10 @@ START_TEST(every_thread_is_listed_while_it_lives)
 	pthread_join(first, NULL);
 	sem_wait(&started);
 	others = tasks() - threads_count();
-	threads_set_hooks(&(struct threads_hooks){count_born, count_gone, NULL}, NULL, NULL);
+	struct counts early = {0}, late = {0};
+	unsigned there = threads_count();
+	subscribe(&early);
+	ck_assert_uint_eq(early.born, there);
 	struct thread *t[4];
 	pthread_t p;
 	struct thread_conf conf = {.name = "test-0", .run = wait_inside};
@@ -78,15 +103,22 @@ START_TEST(every_thread_is_listed_while_it_lives)
 	threads_each(check_one, &seen);
 	ck_assert_uint_eq(seen, threads_count());
 	ck_assert_uint_eq(tasks(), seen + others);
-	ck_assert_uint_eq(born, 5);
+	subscribe(&late);
+	ck_assert_uint_eq(early.born, there + 5);
+	ck_assert_uint_eq(late.born, there + 5);
 	for (int i = 0; i < 5; i++)
 		sem_post(&leave);
 	for (int i = 0; i < 4; i++)
 		thread_join(t[i]);
 	pthread_join(p, NULL);
-	ck_assert_uint_eq(gone, 5);
+	ck_assert_uint_eq(early.gone, 5);
+	ck_assert_uint_eq(late.gone, 5);
 	ck_assert_uint_eq(threads_count(), seen - 5);
-	threads_set_hooks(NULL, NULL, NULL);
+	unsubscribe(&early);
+	ck_assert_uint_eq(early.gone, 5 + there);
+	ck_assert_uint_eq(late.gone, 5);
+	unsubscribe(&late);
+	ck_assert_uint_eq(late.gone, late.born);
 	fake_done(&f);
 }
 END_TEST
