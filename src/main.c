@@ -35,6 +35,7 @@ struct nl6 {
 	struct fleet *fleet;
 	struct lab *lab;
 	struct agent *agent;
+	struct gate *gate;
 	struct batches *batches;
 	struct api *api;
 };
@@ -180,6 +181,7 @@ static int make_api(struct nl6 *n, struct fault *fault)
 		.fleet = n->fleet,
 		.batches = n->batches,
 		.types = n->types,
+		.gate = n->gate,
 		.lab = n->lab,
 		.routes = nl6_routes,
 		.version = VERSION,
@@ -196,6 +198,9 @@ static int make(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = make_fleet(n);
 	if (r == 0)
+		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats}, &n->conf.gate,
+			&n->gate);
+	if (r == 0)
 		r = make_api(n, fault);
 	return r;
 }
@@ -203,6 +208,7 @@ static int make(struct nl6 *n, struct fault *fault)
 static void unmake(struct nl6 *n)
 {
 	n->api = api_free(n->api);
+	n->gate = gate_free(n->gate);
 	n->batches = batches_free(n->batches);
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
@@ -235,6 +241,8 @@ static int start(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = lab_start(n->lab, fault);
 	if (r == 0)
+		r = gate_start(n->gate);
+	if (r == 0)
 		r = agent_start(n->agent);
 	if (r == 0)
 		r = pick_port(n, fault);
@@ -258,6 +266,8 @@ static void stop(void *arg)
 	struct nl6 *n = arg;
 	if (n->api)
 		api_stop(n->api);
+	if (n->gate)
+		gate_stop(n->gate);
 	if (n->batches)
 		batches_stop(n->batches);
 	if (n->agent)

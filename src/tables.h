@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "net/lab.h"
+#include "profiling/gate.h"
 #include "sim/fleet/boot.h"
 #include "sim/snmp/agent.h"
 
@@ -19,6 +20,7 @@ struct nl6_conf {
 	struct agent_conf agent;
 	struct fleet_conf fleet;
 	struct types_conf types;
+	struct gate_conf gate;
 	struct api_conf api;
 	struct lab_conf lab;
 	struct log_conf log;

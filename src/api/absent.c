@@ -13,7 +13,6 @@ static const struct {
 		{"gnmi", "gnmi"},
 		{"dns", "dns"},
 		{"fidelity", "fidelity"},
-		{"profiling", "profiling"},
 		{"topology", "topology"},
 		{"scenarios", "scenarios"},
 },
@@ -26,8 +25,6 @@ static const struct {
 static const char *absent(const struct url *u)
 {
 	const char *const *s = u->segments;
-	if (u->n_segments >= 1 && strcmp(s[0], "debug") == 0)
-		return u->n_segments >= 2 && strcmp(s[1], "pprof") == 0 ? "profiling" : NULL;
 	if (u->n_segments < 3 || strcmp(s[0], "api") != 0 || strcmp(s[1], "v1") != 0)
 		return NULL;
 	for (unsigned i = 0; i < ARRAY_SIZE(absent_top); i++)

@@ -15,6 +15,7 @@
 #include "sim/fleet/type.h"
 
 struct files;
+struct gate;
 struct lab;
 struct api;
 struct api_env { /* borrowed */
@@ -24,6 +25,7 @@ struct api_env { /* borrowed */
 	struct fleet *fleet;
 	struct batches *batches;
 	struct types *types;
+	struct gate *gate;
 	struct lab *lab;		   /* NULL: the status tells nothing of it */
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const char *version;		   /* "v1.2.3" */
@@ -63,6 +65,7 @@ double api_cpu_percent(struct api *a);
 bool api_first(struct api *a, unsigned bit);
 
 extern const struct route batches_routes[], console_routes[], devices_routes[], health_routes[],
-	metrics_routes[], openapi_routes[], resources_routes[], sd_routes[], status_routes[],
-	system_stats_routes[], version_routes[];
-extern const struct schema batch_schemas[], device_schemas[], resource_schemas[], status_schemas[];
+	metrics_routes[], openapi_routes[], pprof_routes[], profiling_routes[], resources_routes[],
+	sd_routes[], status_routes[], system_stats_routes[], version_routes[];
+extern const struct schema batch_schemas[], device_schemas[], profiling_schemas[],
+	resource_schemas[], status_schemas[];

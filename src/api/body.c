@@ -128,6 +128,10 @@ int body_decode(const char *body, size_t bytes, const struct body_key *keys, voi
 	/* jansson says nothing at all where most of its allocations fail. */
 	if (!object && (!error.text[0] || json_error_code(&error) == json_error_out_of_memory))
 		return -ENOMEM;
+	if (!object && json_error_code(&error) == json_error_end_of_input_expected)
+		return fault_set(reterr_fault, -EINVAL, "body", "one JSON object",
+			"line %d column %d: unexpected content after the object", error.line,
+			error.column);
 	if (!object)
 		return fault_set(reterr_fault, -EINVAL, "body", "one JSON object",
 			"line %d column %d: %s", error.line, error.column, error.text);

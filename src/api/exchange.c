@@ -38,6 +38,16 @@ static const char *header_of(void *arg, const char *name)
 	return MHD_lookup_connection_value(arg, MHD_HEADER_KIND, name);
 }
 
+static void name_peer(struct MHD_Connection *connection, char peer[static ADDR_PORT_TEXT_BYTES])
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct addr a;
+	uint16_t port;
+	if (info && info->client_addr && addr_from_sockaddr(info->client_addr, &a, &port) == 0)
+		(void)addr_port_text(&a, port, peer);
+}
+
 void *exchange_begin(void *exchanges, const char *target, struct MHD_Connection *connection)
 {
 	struct exchanges *all = exchanges;
@@ -58,6 +68,7 @@ void *exchange_begin(void *exchanges, const char *target, struct MHD_Connection 
 		.header = header_of,
 		.header_arg = connection};
 	reply_init(&x->rq.reply, all->mem);
+	name_peer(connection, x->rq.peer);
 	memcpy(x->target, target, n);
 	stat_add(&all->requests, 1);
 	LOCK_SCOPE(&all->lock);

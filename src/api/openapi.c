@@ -13,8 +13,8 @@ static const struct schema common_schemas[] = {
 	{"Message", "{success:bool, message:str}"},
 	{0},
 };
-static const struct schema *const schema_tables[] = {
-	common_schemas, batch_schemas, device_schemas, resource_schemas, status_schemas};
+static const struct schema *const schema_tables[] = {common_schemas, batch_schemas, device_schemas,
+	profiling_schemas, resource_schemas, status_schemas};
 
 static int write_schemas(struct text *t)
 {

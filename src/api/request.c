@@ -74,6 +74,9 @@ bool request_prefers(const struct request *rq, const char *token)
 
 void request_done(struct request *rq)
 {
+	if (rq->work_done)
+		rq->work_done(rq->work);
+	rq->work_done = NULL;
 	rq->later = later_unref(rq->later);
 	reply_done(&rq->reply);
 }

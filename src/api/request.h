@@ -5,6 +5,7 @@
 #include "api/later.h"
 #include "api/reply.h"
 #include "api/url.h"
+#include "base/addr.h"
 #include "base/fault.h"
 #include "base/mem.h"
 #include <stdbool.h>
@@ -28,9 +29,12 @@ struct request {
 	/* A header's value, NULL when absent; name in any case. */
 	const char *(*header)(void *arg, const char *name);
 	void *header_arg;
-	struct fault fault;  /* what the handler says about the error it returns */
-	struct later *later; /* a reference, when the answer comes later */
-	uint64_t ticket;     /* the handler's, for resume */
+	char peer[ADDR_PORT_TEXT_BYTES]; /* the client's address and port; may be empty */
+	struct fault fault;		 /* what the handler says about the error it returns */
+	struct later *later;		 /* a reference, when the answer comes later */
+	uint64_t ticket;		 /* the handler's, for resume */
+	void *work;			 /* likewise; work_done gets it when the request ends */
+	void (*work_done)(void *work);
 	struct reply reply;
 	/* Builds the answer once later was woken; set by a handler that returns -EINPROGRESS. */
 	int (*resume)(struct request *rq);

@@ -15,7 +15,8 @@ static size_t segment_len(const char *p)
 	return strcspn(p, "/");
 }
 
-/* A path pattern: literals and {names} between slashes, "{name*}" only at the end. */
+/* A path pattern: literals and {names} between slashes, "{name*}" only at the end; a slash at the
+ * end counts. */
 static bool path_is_good(const char *p)
 {
 	if (*p != '/')
@@ -29,8 +30,9 @@ static bool path_is_good(const char *p)
 		if ((p[0] == '{') != (p[n - 1] == '}') || (p[0] == '{' && n < 3))
 			return false;
 		p += n;
-		if (*p == '/' && (rest || !*++p))
+		if (*p == '/' && rest)
 			return false;
+		p += *p == '/';
 	}
 	return true;
 }
@@ -85,8 +87,8 @@ static bool matches(const char *pattern, const struct url *url)
 	for (unsigned i = 0; i < url->n_segments; i++) {
 		size_t n = segment_len(p);
 		const char *s = url->segments[i];
-		if (n == 0)
-			return false;
+		if (n == 0) /* the pattern ends; with a slash, it wants one here as well */
+			return p[-1] == '/' && i > 0 && !*s && i + 1 == url->n_segments;
 		if (p[0] != '{') {
 			if (strlen(s) != n || memcmp(p, s, n) != 0)
 				return false;
@@ -99,7 +101,7 @@ static bool matches(const char *pattern, const struct url *url)
 		if (*p == '/')
 			p++;
 	}
-	return !*p;
+	return !*p && (p[-1] != '/' || p == pattern + 1);
 }
 
 int router_find(const struct router *r, enum method method, const struct url *url,

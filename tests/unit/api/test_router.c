@@ -22,6 +22,8 @@ static const struct route files[] = {
 	{GET, "/", none, 0, "Root"},
 	{GET, "/web/{path*}", none, 0, "Files", .any_query = true},
 	{GET, "/devices/{id}/interfaces/{index}", none, 0, "Interface"},
+	{GET, "/debug/", none, 0, "Index"},
+	{GET, "/debug/{name*}", none, 0, "Rest"},
 	{0},
 };
 static const struct route *const tables[] = {devices, files, NULL};
@@ -51,11 +53,15 @@ START_TEST(paths_find_their_route)
 		{DELETE, "/devices/10.0.0.1", "/devices/{id}"},
 		{GET, "/devices/a/interfaces/7", "/devices/{id}/interfaces/{index}"},
 		{GET, "/web/a", "/web/{path*}"},
+		{GET, "/debug/", "/debug/"},
+		{GET, "/debug/x", "/debug/{name*}"},
+		{GET, "/debug//", "/debug/{name*}"},
 		{GET, "/web/a/b/c.js", "/web/{path*}"},
 	};
-	static const char *const bad[] = {"/x", "/devices/", "//devices", "/devices//", "/device",
-		"/devicess", "/devices/a/", "/devices/a/interfaces", "/devices/a/interfaces/",
-		"/devices/a/interfaces/1/2", "/web", "/devices/%65xport/x"};
+	static const char *const bad[] = {"/x", "/debug", "/devices/", "//devices", "/devices//",
+		"/device", "/devicess", "/devices/a/", "/devices/a/interfaces",
+		"/devices/a/interfaces/", "/devices/a/interfaces/1/2", "/web",
+		"/devices/%65xport/x"};
 	struct fake f = fake_make();
 	struct router *r = NULL;
 	const struct route *route = NULL;
@@ -135,7 +141,7 @@ END_TEST
 START_TEST(malformed_tables_are_refused)
 {
 	static const char *const bad[] = {
-		"x", "/a/", "//a", "/{", "/{}", "/{a", "/a}", "/{a*}/b", "/{*}x"};
+		"x", "/a//", "//a", "/{", "/{}", "/{a", "/a}", "/{a*}/b", "/{*}x"};
 	struct fake f = fake_make();
 	struct router *r = NULL;
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -1,0 +1,324 @@
+/* /debug/pprof/: the pull surface of the profiler, as Go's net/http/pprof and godeltaprof serve it.
+ * Its errors are texts as theirs; only a closed gate is told in the API's own form. */
+#include "api/api.h"
+#include "profiling/gate.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYMBOL_BODY_BYTES (1u << 20)
+#define SYMBOLS_MAX 65536
+#define CPU_SECONDS_DEFAULT 30
+#define TOO_LONG "profile duration exceeds server's WriteTimeout"
+
+/* In the order of their names, as the index lists them. */
+static const struct served {
+	const char *name;
+	enum capture_kind kind;
+	const char *file; /* NULL: the name */
+	const char *help;
+} served[] = {
+	{"allocs", CAPTURE_ALLOCS, NULL, "A sampling of all past memory allocations"},
+	{"block", CAPTURE_BLOCK, NULL,
+		"Where threads waited on condition variables, queues and locks"},
+	{"delta_block", CAPTURE_DELTA_BLOCK, "block.pprof.gz", "As block, since the call before"},
+	{"delta_heap", CAPTURE_DELTA_HEAP, "heap.pprof.gz",
+		"As heap; allocations since the call before"},
+	{"delta_mutex", CAPTURE_DELTA_MUTEX, "mutex.pprof.gz", "As mutex, since the call before"},
+	{"goroutine", CAPTURE_GOROUTINE, NULL,
+		"Every thread with its stack; debug=2 tells what each waits in"},
+	{"heap", CAPTURE_HEAP, NULL, "A sampling of the memory in use"},
+	{"mutex", CAPTURE_MUTEX, NULL, "Who held locks that others waited for"},
+	{"profile", CAPTURE_CPU, NULL, "CPU profile of so many seconds (below 30)"},
+	{"symbol", CAPTURE_SYMBOL, NULL,
+		"Function names of the program counters in the query or body"},
+	{"threadcreate", CAPTURE_THREADCREATE, NULL, "Where each thread was made"},
+};
+
+static int refuse(struct request *rq, unsigned status, const char *text)
+{
+	struct text *t = reply_raw(rq, status, "text/plain; charset=utf-8");
+	text_printf(t, "%s\n", text);
+	reply_header(&rq->reply, "X-Go-Pprof", "1");
+	return 0;
+}
+
+static int refuse_closed(struct request *rq)
+{
+	reply_error_as(rq, 503,
+		fault_set(&rq->fault, -EAGAIN, "", NULL,
+			"profiling is off; open it with POST /api/v1/profiling {\"enabled\":true} "
+			"(server_address: where to push, \"\" for pull only), or start with "
+			"-profiling-pyroscope"));
+	return 0;
+}
+
+static void put_index(struct request *rq, const struct gate_status *st)
+{
+	struct text *t = reply_raw(rq, 200, "text/html; charset=utf-8");
+	text_put(t,
+		"<!DOCTYPE html>\n<html>\n<head>\n<title>/debug/pprof/</title>\n<style>\n"
+		"body{font-family:sans-serif;margin:2em}td,th{text-align:left;padding-right:2em}"
+		"\n</style>\n</head>\n<body>\n<h1>/debug/pprof/</h1>\n"
+		"<p>Add <code>?debug=1</code> for text.</p>\n"
+		"<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
+	for (unsigned i = 0; i < ARRAY_SIZE(served); i++) {
+		const struct served *s = &served[i];
+		bool text = s->kind <= CAPTURE_BLOCK && s->kind != CAPTURE_CPU;
+		text_printf(t,
+			"<tr><td>%llu</td><td><a href=\"%s%s\">%s</a></td><td>%s</td></tr>\n",
+			(unsigned long long)gate_count(st, s->kind), s->name,
+			s->kind == CAPTURE_CPU ? "?seconds=5"
+			: text		       ? "?debug=1"
+					       : "",
+			s->name, s->help);
+	}
+	text_put(t,
+		"</table>\n<p><a href=\"goroutine?debug=2\">full stacks of all threads</a></p>\n"
+		"</body>\n</html>\n");
+}
+
+/* As Go reads a number: all of it, a sign, or it is none. */
+static bool read_number(const char *s, long long *ret_n)
+{
+	char *end;
+	if (!s || !*s)
+		return false;
+	errno = 0;
+	*ret_n = strtoll(s, &end, 10);
+	return !*end && end != s && errno == 0;
+}
+
+/* The seconds and form that the query asks for; 0, or a refusal that was answered: 1. */
+static int read_query(struct request *rq, const struct served *s, struct capture_ask *ask)
+{
+	const char *seconds = request_query(rq, "seconds");
+	bool delta = seconds && *seconds;
+	long long n = 0, debug = 0;
+	bool is_number = read_number(seconds, &n);
+	(void)read_number(request_query(rq, "debug"), &debug);
+	if (s->kind == CAPTURE_SYMBOL || s->file)
+		return 0;
+	if (s->kind == CAPTURE_CPU) {
+		n = is_number && n > 0 ? n : CPU_SECONDS_DEFAULT;
+		if (n >= (long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
+			return refuse(rq, 400, TOO_LONG), 1;
+		ask->duration_ns = (uint64_t)n * NS_PER_SEC;
+		return 0;
+	}
+	if (!delta) {
+		ask->debug = (unsigned)(debug < 0 ? 1 : MIN(debug, 2));
+		return 0;
+	}
+	if (!is_number || n <= 0)
+		return refuse(rq, 400,
+			       "invalid value for \"seconds\" - must be a positive integer"),
+		       1;
+	if (n >= (long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
+		return refuse(rq, 400, TOO_LONG), 1;
+	if (debug != 0)
+		return refuse(rq, 400, "seconds and debug params are incompatible"), 1;
+	ask->duration_ns = (uint64_t)n * NS_PER_SEC;
+	return 0;
+}
+
+/* Addresses with a + between them, which the query's decoding has made a blank. */
+static int read_addresses(struct request *rq, uintptr_t **ret_pcs, uint32_t *ret_n)
+{
+	const char *s = rq->method == POST    ? rq->body
+			: rq->url.n_query > 0 ? rq->url.query[0].name
+					      : "";
+	uintptr_t *pcs = NULL;
+	uint32_t n = 0, room = 0;
+	while (*s && n < SYMBOLS_MAX) {
+		char *end;
+		errno = 0;
+		unsigned long long pc = isxdigit((unsigned char)*s) ? strtoull(s, &end, 0) : 0;
+		size_t word = strcspn(s, "+ ");
+		if (pc && errno == 0 && end == s + word) {
+			if (n == room) {
+				room = room ? 2 * room : 64;
+				uintptr_t *more = mem_resize(rq->mem, pcs, room, sizeof(*pcs));
+				if (!more) {
+					mem_free(rq->mem, pcs);
+					return -ENOMEM;
+				}
+				pcs = more;
+			}
+			pcs[n++] = (uintptr_t)pc;
+		}
+		s += word;
+		s += *s != 0;
+	}
+	*ret_pcs = pcs;
+	*ret_n = n;
+	return 0;
+}
+
+static void on_done(void *arg)
+{
+	struct later *l = arg;
+	later_wake(l, false);
+	(void)later_unref(l);
+}
+
+static void drop_job(void *job)
+{
+	(void)gate_job_drop(job);
+}
+
+static const struct served *find(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(served); i++)
+		if (strcmp(served[i].name, name) == 0)
+			return &served[i];
+	return NULL;
+}
+
+/* ticket: what read_query found. */
+enum { TICKET_TEXT = 1, TICKET_DELTA = 2 };
+
+static int captured(struct request *rq)
+{
+	const struct served *s = find(rq->url.segments[2]);
+	struct text *body;
+	int r = gate_captured(rq->work, &body);
+	if (r == -ENOENT)
+		return refuse_closed(rq);
+	if (r < 0)
+		return refuse(rq, 500, "failed to collect profile");
+	bool text = (rq->ticket & TICKET_TEXT) || s->kind == CAPTURE_SYMBOL;
+	(void)reply_raw(rq, 200, text ? "text/plain; charset=utf-8" : "application/octet-stream");
+	rq->reply.body = *body;
+	*body = (struct text)TEXT(body->mem);
+	if (!text)
+		reply_header(&rq->reply, "Content-Disposition", "attachment; filename=\"%s%s\"",
+			s->file ? s->file : s->name, rq->ticket & TICKET_DELTA ? "-delta" : "");
+	return 0;
+}
+
+static int begin(struct request *rq, const struct served *s, const struct capture_ask *ask)
+{
+	struct gate_job *job;
+	int r = later_new(rq->mem, &rq->later);
+	if (r < 0)
+		return r;
+	struct gate_done done = {on_done, later_ref(rq->later)};
+	r = gate_capture(api_env(rq->api)->gate, ask, &done, &job);
+	if (r < 0) {
+		(void)later_unref(rq->later);
+		if (r == -ENOENT)
+			return refuse_closed(rq);
+		if (r == -EBUSY)
+			return refuse(rq, 500,
+				"Could not enable CPU profiling: cpu profiling already in use");
+		if (r == -EOPNOTSUPP)
+			return refuse(rq, 400,
+				"\"seconds\" parameter is not supported for this profile type");
+		return r;
+	}
+	rq->work = job;
+	rq->work_done = drop_job;
+	rq->resume = captured;
+	rq->ticket = (ask->debug ? TICKET_TEXT : 0) |
+		     (ask->duration_ns && s->kind != CAPTURE_CPU ? TICKET_DELTA : 0);
+	return -EINPROGRESS;
+}
+
+static int pprof(struct request *rq)
+{
+	struct gate_status st;
+	reply_header(&rq->reply, "X-Content-Type-Options", "nosniff");
+	gate_status(api_env(rq->api)->gate, &st);
+	if (!st.enabled)
+		return refuse_closed(rq);
+	const char *name = rq->url.segments[2];
+	if (rq->url.n_segments == 3 && !*name) {
+		put_index(rq, &st);
+		return 0;
+	}
+	const struct served *s = rq->url.n_segments == 3 ? find(name) : NULL;
+	if (!s)
+		return refuse(rq, 404, "Unknown profile");
+	struct capture_ask ask = {.kind = s->kind};
+	if (read_query(rq, s, &ask))
+		return 0;
+	uintptr_t *pcs = NULL;
+	int r = s->kind == CAPTURE_SYMBOL ? read_addresses(rq, &pcs, &ask.n_pcs) : 0;
+	ask.pcs = pcs;
+	if (r == 0)
+		r = begin(rq, s, &ask);
+	mem_free(rq->mem, pcs);
+	return r;
+}
+
+static int pprof_redirect(struct request *rq)
+{
+	(void)reply_raw(rq, 301, NULL);
+	reply_header(&rq->reply, "Location", "/debug/pprof/");
+	return 0;
+}
+
+#define CLOSED \
+	{ \
+		503, "The gate is closed", "Error", NULL \
+	}
+#define REFUSED(status) \
+	{ \
+		status, "Refused, with the reason", "str", "text/plain; charset=utf-8" \
+	}
+static const struct route_query profile_query[] = {
+	{"seconds", "How long to sample", "int", 1, 29}, {0}};
+static const struct route_query named_query[] = {
+	{"debug", "1: as text; 2: goroutine in full", "int", 0, 2},
+	{"seconds", "Tell what changes within so many seconds", "int", 1, 29}, {0}};
+static const struct route_answer profile_answers[] = {
+	{200, "A gzipped profile.proto", "str", "application/octet-stream"}, REFUSED(400),
+	REFUSED(500), CLOSED, {0}};
+static const struct route_answer named_answers[] = {
+	{200, "A gzipped profile.proto", "str", "application/octet-stream"},
+	{200, "", "str", "text/plain; charset=utf-8"}, REFUSED(400), REFUSED(500), CLOSED, {0}};
+static const struct route_answer delta_answers[] = {
+	{200, "A gzipped profile.proto", "str", "application/octet-stream"}, REFUSED(500), CLOSED,
+	{0}};
+static const struct route_answer symbol_answers[] = {
+	{200, "num_symbols: 1, then an address and its function a line", "str",
+		"text/plain; charset=utf-8"},
+	REFUSED(500), CLOSED, {0}};
+static const struct route_answer index_answers[] = {
+	{200, "What is served", "str", "text/html; charset=utf-8"}, CLOSED, {0}};
+static const struct route_answer redirect_answers[] = {{301, "To /debug/pprof/", NULL, NULL}, {0}};
+
+#define PATH "/debug/pprof/"
+/* Any parameter is taken, as there: scrapers send their own. */
+#define SERVED(name, answers, query, text) \
+	{GET, PATH name, pprof, 0, text, answers, query, NULL, true}, \
+	{ \
+		POST, PATH name, pprof, SYMBOL_BODY_BYTES, text, NULL, NULL, NULL, true \
+	}
+const struct route pprof_routes[] = {
+	{GET, "/debug/pprof", pprof_redirect, 0, "Go to the profiler's index", redirect_answers,
+		NULL, NULL, true},
+	{POST, "/debug/pprof", pprof_redirect, SYMBOL_BODY_BYTES, "Go to the profiler's index",
+		NULL, NULL, NULL, true},
+	SERVED("", index_answers, NULL, "List the profiles"),
+	SERVED("allocs", named_answers, named_query,
+		"Sampled allocations since the gate was opened"),
+	SERVED("block", named_answers, named_query, "Waits of threads"),
+	SERVED("delta_block", delta_answers, NULL, "Waits since the call before"),
+	SERVED("delta_heap", delta_answers, NULL,
+		"Memory in use, and allocations since the call before"),
+	SERVED("delta_mutex", delta_answers, NULL, "Contention since the call before"),
+	SERVED("goroutine", named_answers, named_query, "All threads and their stacks"),
+	SERVED("heap", named_answers, named_query, "Memory in use, by stack"),
+	SERVED("mutex", named_answers, named_query, "Contention of locks, by who held them"),
+	SERVED("profile", profile_answers, profile_query, "CPU time, by stack and label"),
+	SERVED("symbol", symbol_answers, NULL, "Names of program counters"),
+	SERVED("threadcreate", named_answers, named_query, "Where threads were made"),
+	{GET, PATH "{name*}", pprof, 0, "Refuse an unknown profile", NULL, NULL, NULL, true},
+	{POST, PATH "{name*}", pprof, SYMBOL_BODY_BYTES, "Refuse an unknown profile", NULL, NULL,
+		NULL, true},
+	{0},
+};

@@ -1,0 +1,177 @@
+#include "profiling/capture.h"
+#include "profiling/profile.h"
+#include <errno.h>
+
+static const enum profile_kind profile_of[CAPTURE_KINDS] = {
+	[CAPTURE_CPU] = PROFILE_CPU,
+	[CAPTURE_HEAP] = PROFILE_HEAP,
+	[CAPTURE_ALLOCS] = PROFILE_ALLOCS,
+	[CAPTURE_GOROUTINE] = PROFILE_GOROUTINE,
+	[CAPTURE_THREADCREATE] = PROFILE_THREADCREATE,
+	[CAPTURE_MUTEX] = PROFILE_MUTEX,
+	[CAPTURE_BLOCK] = PROFILE_BLOCK,
+	[CAPTURE_DELTA_HEAP] = PROFILE_HEAP,
+	[CAPTURE_DELTA_MUTEX] = PROFILE_MUTEX,
+	[CAPTURE_DELTA_BLOCK] = PROFILE_BLOCK,
+};
+
+static bool is_delta(enum capture_kind kind)
+{
+	return kind >= CAPTURE_DELTA_HEAP && kind <= CAPTURE_DELTA_BLOCK;
+}
+
+bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug)
+{
+	if (kind == CAPTURE_CPU)
+		return duration_ns > 0;
+	if (kind == CAPTURE_SYMBOL || is_delta(kind))
+		return duration_ns == 0 && debug == 0;
+	return !(duration_ns && debug);
+}
+
+static int gather(struct capture_tools *t, enum capture_kind kind, struct stacks *to)
+{
+	switch (profile_of[kind]) {
+	default:
+		return 0;
+	}
+}
+
+struct subtracting {
+	struct stacks *from;
+	enum profile_kind kind;
+};
+
+static void subtract_stack(void *arg, const struct stack *stack)
+{
+	struct subtracting *s = arg;
+	struct stack less = *stack;
+	/* What is in use now is no sum over time: it stays as it is. */
+	bool heap = s->kind == PROFILE_HEAP || s->kind == PROFILE_ALLOCS;
+	for (unsigned i = 0; i < STACKS_VALUES; i++)
+		less.values[i] = heap && i >= 2 ? 0 : -stack->values[i];
+	stacks_add(s->from, &less);
+}
+
+static void add_stack(void *arg, const struct stack *stack)
+{
+	stacks_add(arg, stack);
+}
+
+/* *now becomes what came since before. */
+static int subtract(struct capture_tools *t, enum profile_kind kind, const struct stacks *now,
+	const struct stacks *before, struct stacks **ret_diff)
+{
+	int r = stacks_new(t->mem, CAPTURE_STACKS, ret_diff);
+	if (r < 0)
+		return r;
+	stacks_each(now, add_stack, *ret_diff);
+	if (before)
+		stacks_each(before, subtract_stack, &(struct subtracting){*ret_diff, kind});
+	return 0;
+}
+
+static int gather_new(struct capture_tools *t, enum capture_kind kind, struct stacks **ret_stacks)
+{
+	AUTO(stacks) struct stacks *s = NULL;
+	int r = stacks_new(t->mem, CAPTURE_STACKS, &s);
+	if (r == 0)
+		r = gather(t, kind, s);
+	if (r < 0)
+		return r;
+	*ret_stacks = TAKE(s);
+	return 0;
+}
+
+int capture_begin(struct capture_tools *t, struct capture *c)
+{
+	c->begun_ns = clk_ns(t->clk);
+	c->begun_wall_ns = clk_wall_ns(t->clk);
+	if (c->ask.duration_ns == 0)
+		return 1;
+	int r = c->ask.kind == CAPTURE_CPU
+			? sampler_read_start(t->sampler, CAPTURE_STACKS, &c->reader)
+			: gather_new(t, c->ask.kind, &c->before);
+	if (r < 0)
+		return r;
+	c->ends_ns = c->begun_ns + c->ask.duration_ns;
+	return 0;
+}
+
+/* A symbol a line for what is known: the protocol of the pprof tool's symbol lookups. */
+static int end_symbol(struct capture_tools *t, const struct capture_ask *ask, struct text *out)
+{
+	text_put(out, "num_symbols: 1\n");
+	for (uint32_t i = 0; i < ask->n_pcs; i++) {
+		struct symbol sym;
+		int r = symbols_find(t->symbols, ask->pcs[i], &sym);
+		if (r < 0)
+			return r;
+		if (sym.n) /* the function that the code is in, not what was inlined there */
+			text_printf(out, "0x%lx %s\n", (unsigned long)ask->pcs[i],
+				sym.frames[sym.n - 1].name);
+	}
+	return out->err;
+}
+
+static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks **ret_stacks,
+	uint64_t *ret_duration_ns)
+{
+	enum capture_kind kind = c->ask.kind;
+	*ret_duration_ns = 0;
+	if (c->reader) {
+		sampler_read_stop(c->reader, ret_stacks, ret_duration_ns);
+		c->reader = NULL;
+		return 0;
+	}
+	AUTO(stacks) struct stacks *now = NULL;
+	int r = gather_new(t, kind, &now);
+	if (r < 0)
+		return r;
+	if (!is_delta(kind) && !c->before) {
+		*ret_stacks = TAKE(now);
+		return 0;
+	}
+	struct stacks **last = is_delta(kind) ? &t->last[kind - CAPTURE_DELTA_HEAP] : &c->before;
+	r = subtract(t, profile_of[kind], now, *last, ret_stacks);
+	if (r < 0)
+		return r;
+	if (c->before)
+		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
+	(void)stacks_free(*last);
+	*last = is_delta(kind) ? TAKE(now) : NULL;
+	return 0;
+}
+
+int capture_end(struct capture_tools *t, struct capture *c, const char *why, struct text *out)
+{
+	c->ends_ns = 0;
+	if (c->ask.kind == CAPTURE_SYMBOL)
+		return end_symbol(t, &c->ask, out);
+	AUTO(stacks) struct stacks *stacks = NULL;
+	uint64_t duration_ns;
+	int r = stacks_of(t, c, &stacks, &duration_ns);
+	if (r < 0)
+		return r;
+	struct profile_ask ask = {.kind = profile_of[c->ask.kind],
+		.stacks = stacks,
+		.period = c->ask.kind == CAPTURE_CPU ? (int64_t)(NS_PER_SEC / t->cpu_hz) : 0,
+		.time_ns = (int64_t)(c->ask.kind == CAPTURE_CPU ? c->begun_wall_ns
+								: clk_wall_ns(t->clk)),
+		.duration_ns = (int64_t)duration_ns,
+		.comment = why};
+	return profile_encode(t->mem, t->symbols, &ask, out);
+}
+
+void capture_abort(struct capture *c)
+{
+	c->ends_ns = 0;
+	if (c->reader) {
+		struct stacks *stacks;
+		uint64_t duration_ns;
+		sampler_read_stop(c->reader, &stacks, &duration_ns);
+		c->reader = NULL;
+		(void)stacks_free(stacks);
+	}
+	c->before = stacks_free(c->before);
+}

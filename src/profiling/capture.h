@@ -1,0 +1,39 @@
+/* One profile in the making: begun now, ended at once, when its time is over, or early. All on the
+ * gate's thread. */
+#pragma once
+#include "base/attr.h"
+#include "base/clk.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "profiling/gate.h"
+#include "profiling/sampler.h"
+#include "profiling/stacks.h"
+#include "profiling/symbol.h"
+
+#define CAPTURE_STACKS (1u << 18)
+#define CAPTURE_DELTAS 3
+/* What captures read from: the parts of the profiler while the gate is open; the gate's. */
+struct capture_tools {
+	const struct mem *mem;
+	const struct clk *clk;
+	uint32_t cpu_hz;
+	struct walker *walker;
+	struct sampler *sampler;
+	struct symbols *symbols;
+	struct stacks *last[CAPTURE_DELTAS]; /* of delta_heap, _mutex, _block; NULL: not read yet */
+};
+struct capture {
+	struct capture_ask ask;
+	uint64_t begun_ns, begun_wall_ns, ends_ns; /* ends_ns 0: has ended or never lasts */
+	struct sampler_reader *reader;
+	struct stacks *before;
+};
+
+bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug);
+/* 0: goes on until ends_ns; 1: is complete now. -ENOMEM. */
+MUST_CHECK int capture_begin(struct capture_tools *t, struct capture *c);
+/* Completes it into *out; why: a comment for what ended before its time, or NULL. -ENOMEM. */
+MUST_CHECK int capture_end(
+	struct capture_tools *t, struct capture *c, const char *why, struct text *out);
+/* Frees what capture_begin took; after capture_end it does nothing. */
+void capture_abort(struct capture *c);

@@ -1,0 +1,69 @@
+/* Inside of the gate, shared by gate*.c. */
+#pragma once
+#include "base/thread.h"
+#include "profiling/capture.h"
+#include "profiling/gate.h"
+
+enum gate_job_kind { GATE_TURN, GATE_CAPTURE };
+struct gate_job {
+	struct gate *gate;
+	unsigned refs;
+	enum gate_job_kind kind;
+	struct gate_done done;
+	bool dropped;	       /* under the gate's lock */
+	struct gate_job *next; /* queued, or among the captures under way */
+	int r;
+	/* A turn. */
+	enum gate_opener by;
+	bool enabled, has_address;
+	char address[ADDRESS_BYTES], peer[64];
+	uint64_t duration_ns;
+	struct gate_status status;
+	/* A capture. */
+	struct capture capture;
+	struct text body;
+};
+
+/* A state of the gate that can be gone back to. */
+struct gate_pair {
+	bool enabled;
+	char address[ADDRESS_BYTES];
+};
+struct gate {
+	struct gate_env env;
+	struct gate_conf conf;
+	struct lock lock; /* short; guards all below but where said */
+	struct cond changed;
+	struct thread *thread; /* the callers'; joined by who starts the next */
+	bool running, stopping;
+	struct gate_job *queue, **queue_end;
+	struct gate_job *captures;	   /* under way; linked by the gate's thread alone */
+	uint32_t n_captures, cpu_captures; /* queued or under way */
+	struct gate_pair now;
+	bool pushing;
+	uint64_t sdk_errors;
+	char last_error[320];
+	enum gate_opener opened_by;
+	char peer[64];
+	uint64_t opened_at_ns;
+	struct symbols_info symbols_info;  /* copied: symbols are the gate thread's */
+	bool revert_pending, revert_chain; /* chain: which way the first timed turn went */
+	uint64_t revert_ns, revert_at_ns, revert_after_ns; /* monotonic, since 1970, how long */
+	struct gate_pair revert_to;
+	/* Parts are set and cleared under the lock by the gate's thread, which alone uses them. */
+	struct capture_tools tools;
+	uint64_t opens, closes, captures_made, captures_refused;
+};
+
+/* gate_run.c */
+MUST_CHECK int gate_submit(struct gate *g, struct gate_job *j); /* takes over a reference */
+void gate_finish(struct gate_job *j, int r);			/* the outcome; drops the gate's */
+void gate_run(void *arg);
+struct gate_job *gate_job_new(
+	struct gate *g, enum gate_job_kind kind, const struct gate_done *done);
+/* gate_turn.c, on the gate's thread */
+void gate_do_turn(struct gate *g, struct gate_job *j);
+void gate_do_revert(struct gate *g);
+void gate_shut(struct gate *g); /* at the end of the program */
+/* Ends all captures under way. */
+void gate_end_captures(struct gate *g, const char *why);

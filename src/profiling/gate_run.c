@@ -1,0 +1,222 @@
+/* The gate's thread and what it is asked. */
+#include "profiling/gate_impl.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct gate_job *gate_job_new(struct gate *g, enum gate_job_kind kind, const struct gate_done *done)
+{
+	struct gate_job *j = mem_zalloc(g->env.mem, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->gate = g;
+	j->refs = 1;
+	j->kind = kind;
+	j->done = *done;
+	j->body = (struct text)TEXT(g->env.mem);
+	return j;
+}
+
+static void unref(struct gate_job *j)
+{
+	/* Release and acquire pair among the droppers. */
+	if (__atomic_sub_fetch(&j->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	const struct mem *mem = j->gate->env.mem;
+	text_done(&j->body);
+	mem_free(mem, (void *)(uintptr_t)j->capture.ask.pcs);
+	mem_free(mem, j);
+}
+
+struct gate_job *gate_job_drop(struct gate_job *j)
+{
+	if (!j)
+		return NULL;
+	{
+		LOCK_SCOPE(&j->gate->lock);
+		j->dropped = true;
+		cond_wake_all(&j->gate->changed);
+	}
+	unref(j);
+	return NULL;
+}
+
+void gate_finish(struct gate_job *j, int r)
+{
+	struct gate *g = j->gate;
+	{
+		LOCK_SCOPE(&g->lock);
+		j->r = r;
+		if (j->kind == GATE_CAPTURE) {
+			g->n_captures--;
+			g->cpu_captures -= j->capture.ask.kind == CAPTURE_CPU;
+			g->captures_made += r == 0;
+		}
+	}
+	if (j->done.done)
+		j->done.done(j->done.arg);
+	unref(j);
+}
+
+/* A thread that has ended, or is about to, is joined before another starts; the lock is held. */
+static int start_thread(struct gate *g)
+{
+	if (g->running)
+		return 0;
+	g->thread = thread_join(g->thread);
+	struct thread_conf conf = {"profiling-1", &label_main, gate_run, g};
+	int r = thread_start(g->env.mem, &conf, &g->thread);
+	g->running = r == 0;
+	return r;
+}
+
+static int may_capture(struct gate *g, const struct gate_job *j)
+{
+	if (!g->now.enabled)
+		return -ENOENT;
+	if (j->capture.ask.kind != CAPTURE_CPU || g->conf.share_cpu || !g->cpu_captures)
+		return 0;
+	stat_add(&g->captures_refused, 1);
+	return -EBUSY;
+}
+
+int gate_submit(struct gate *g, struct gate_job *j)
+{
+	LOCK_SCOPE(&g->lock);
+	int r = g->stopping ? -ESHUTDOWN : 0;
+	if (r == 0 && j->kind == GATE_CAPTURE)
+		r = may_capture(g, j);
+	if (r == 0)
+		r = start_thread(g);
+	if (r < 0)
+		return r;
+	(void)__atomic_fetch_add(&j->refs, 1, __ATOMIC_RELAXED);
+	if (j->kind == GATE_CAPTURE) {
+		g->n_captures++;
+		g->cpu_captures += j->capture.ask.kind == CAPTURE_CPU;
+	}
+	*g->queue_end = j;
+	g->queue_end = &j->next;
+	cond_wake_all(&g->changed);
+	return 0;
+}
+
+/* Takes a capture off the list when it is due, dropped, or all are (now_ns UINT64_MAX). */
+static struct gate_job *take_due(struct gate *g, uint64_t now_ns)
+{
+	for (struct gate_job **at = &g->captures, *j; (j = *at); at = &j->next)
+		if (j->dropped || j->capture.ends_ns <= now_ns) {
+			*at = j->next;
+			return j;
+		}
+	return NULL;
+}
+
+static void end_capture(struct gate *g, struct gate_job *j, const char *why)
+{
+	bool dropped;
+	{
+		LOCK_SCOPE(&g->lock);
+		dropped = j->dropped;
+	}
+	int r = 0;
+	if (dropped)
+		capture_abort(&j->capture);
+	else
+		r = capture_end(&g->tools, &j->capture, why, &j->body);
+	if (r < 0)
+		capture_abort(&j->capture);
+	{
+		LOCK_SCOPE(&g->lock);
+		symbols_info(g->tools.symbols, &g->symbols_info);
+	}
+	gate_finish(j, r);
+}
+
+void gate_end_captures(struct gate *g, const char *why)
+{
+	for (;;) {
+		struct gate_job *j;
+		{
+			LOCK_SCOPE(&g->lock);
+			j = take_due(g, UINT64_MAX);
+		}
+		if (!j)
+			return;
+		end_capture(g, j, why);
+	}
+}
+
+static void begin_capture(struct gate *g, struct gate_job *j)
+{
+	int r = g->tools.sampler ? capture_begin(&g->tools, &j->capture) : -ENOENT;
+	if (r < 0) {
+		gate_finish(j, r);
+	} else if (r == 1) {
+		end_capture(g, j, NULL);
+	} else {
+		j->next = g->captures;
+		g->captures = j;
+	}
+}
+
+enum next { NEXT_JOB, NEXT_CAPTURE, NEXT_REVERT, NEXT_END };
+
+/* Waits for what is next. */
+static enum next wait_next(struct gate *g, struct gate_job **ret_job)
+{
+	LOCK_SCOPE(&g->lock);
+	for (;;) {
+		uint64_t now_ns = clk_ns(g->env.clk), until_ns = UINT64_MAX;
+		*ret_job = g->queue;
+		if (g->queue) {
+			g->queue = (*ret_job)->next;
+			(*ret_job)->next = NULL;
+			if (!g->queue)
+				g->queue_end = &g->queue;
+			return NEXT_JOB;
+		}
+		if ((*ret_job = take_due(g, now_ns)))
+			return NEXT_CAPTURE;
+		if (g->stopping || (!g->tools.sampler && !g->revert_pending)) {
+			g->running = g->stopping; /* nobody is to start another then */
+			return NEXT_END;
+		}
+		if (g->revert_pending && g->revert_ns <= now_ns)
+			return NEXT_REVERT;
+		if (g->revert_pending)
+			until_ns = g->revert_ns;
+		for (const struct gate_job *j = g->captures; j; j = j->next)
+			until_ns = MIN(until_ns, j->capture.ends_ns);
+		if (until_ns == UINT64_MAX)
+			cond_wait(&g->changed, &g->lock);
+		else
+			(void)cond_wait_until(&g->changed, &g->lock, until_ns);
+	}
+}
+
+void gate_run(void *arg)
+{
+	struct gate *g = arg;
+	for (;;) {
+		struct gate_job *j;
+		switch (wait_next(g, &j)) {
+		case NEXT_JOB:
+			if (j->kind == GATE_CAPTURE)
+				begin_capture(g, j);
+			else
+				gate_do_turn(g, j);
+			break;
+		case NEXT_CAPTURE:
+			end_capture(g, j, NULL);
+			break;
+		case NEXT_REVERT:
+			gate_do_revert(g);
+			break;
+		case NEXT_END:
+			if (g->tools.sampler)
+				gate_shut(g);
+			return;
+		}
+	}
+}

@@ -1,0 +1,231 @@
+/* Turns of the gate: open, close, where to push, and the way back after a time. */
+#include "base/log.h"
+#include "base/num.h"
+#include "profiling/gate_impl.h"
+#include "profiling/push.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES (2 * ADDRESS_BYTES + 512)
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+	(void)snprintf(to, room, "%s", from ? from : "");
+}
+
+static void drop_tools(struct capture_tools *t)
+{
+	t->sampler = sampler_close(t->sampler);
+	t->symbols = symbols_free(t->symbols);
+	for (unsigned i = 0; i < CAPTURE_DELTAS; i++)
+		t->last[i] = stacks_free(t->last[i]);
+	t->walker = walker_free(t->walker);
+}
+
+static int open_tools(struct gate *g)
+{
+	struct capture_tools t = {.mem = g->env.mem, .clk = g->env.clk, .cpu_hz = g->conf.cpu_hz};
+	int r = walker_new(t.mem, &t.walker);
+	if (r == 0)
+		r = symbols_new(t.mem, &t.symbols);
+	if (r == 0)
+		r = sampler_open(&(struct sampler_env){t.mem, t.clk, t.walker},
+			&(struct sampler_conf){t.cpu_hz}, &t.sampler);
+	if (r < 0) {
+		drop_tools(&t);
+		return r;
+	}
+	LOCK_SCOPE(&g->lock);
+	g->tools = t;
+	g->symbols_info = (struct symbols_info){0};
+	stat_add(&g->opens, 1);
+	return 0;
+}
+
+static void close_tools(struct gate *g, const char *why)
+{
+	gate_end_captures(g, why);
+	struct capture_tools t;
+	{
+		LOCK_SCOPE(&g->lock);
+		t = g->tools;
+		g->tools = (struct capture_tools){0};
+		stat_add(&g->closes, 1);
+	}
+	drop_tools(&t);
+}
+
+/* The state as people write it. */
+static const char *pair_text(const struct gate_pair *p, bool pushing, char buf[static LINE_BYTES])
+{
+	if (!p->enabled)
+		return "off";
+	if (!p->address[0])
+		return "on (pull-only: /debug/pprof/ is served, nothing is pushed)";
+	(void)snprintf(
+		buf, LINE_BYTES, "on, %s to %s", pushing ? "pushing" : "not pushing", p->address);
+	return buf;
+}
+
+static bool is_same(const struct gate_pair *a, const struct gate_pair *b)
+{
+	return a->enabled == b->enabled && address_is_same(a->address, b->address);
+}
+
+/* Goes to a state. Negative: it could not be opened, and nothing is changed. *ret_push is what the
+ * push said, if it was to start. */
+static int apply(struct gate *g, const struct gate_pair *to, enum gate_opener by, const char *peer,
+	struct fault *ret_push)
+{
+	bool was_open = g->now.enabled;
+	if (to->enabled && !was_open) {
+		int r = open_tools(g);
+		if (r < 0)
+			return r;
+	}
+	bool keeps_pushing = g->pushing && is_same(&g->now, to);
+	if (to->enabled && to->address[0] && !keeps_pushing)
+		ret_push->code = push_start(to->address, ret_push);
+	if (!to->enabled && was_open)
+		close_tools(g, "ended early: the gate was closed");
+	LOCK_SCOPE(&g->lock);
+	g->now = *to;
+	g->pushing = to->enabled && to->address[0] && ret_push->code == 0;
+	if (!keeps_pushing)
+		g->sdk_errors = 0;
+	copy_text(g->last_error, sizeof(g->last_error), ret_push->code ? ret_push->text : "");
+	if (to->enabled && !was_open) {
+		g->opened_by = by;
+		copy_text(g->peer, sizeof(g->peer), peer);
+		g->opened_at_ns = clk_wall_ns(g->env.clk);
+	}
+	return 0;
+}
+
+static void log_turn(const struct gate *g, const struct gate_pair *was, bool was_pushing,
+	const struct fault *push, const char *after)
+{
+	char now_text[LINE_BYTES], was_text[LINE_BYTES];
+	bool same = is_same(was, &g->now) && was_pushing == g->pushing;
+	const char *now = pair_text(&g->now, g->pushing, now_text);
+	const char *before = same ? "unchanged" : pair_text(was, was_pushing, was_text);
+	if (push->code)
+		log_warn(NULL, 0, "[profiling] %s (%s%s); push NOT started: %s%s", now,
+			same ? "" : "was ", before, push->text, after);
+	else
+		log_info(
+			NULL, 0, "[profiling] %s (%s%s)%s", now, same ? "" : "was ", before, after);
+}
+
+/* A timed turn is undone later; the first of a chain of one direction says to what. */
+static void set_revert(struct gate *g, const struct gate_job *j, const struct gate_pair *was)
+{
+	LOCK_SCOPE(&g->lock);
+	bool in_chain = g->revert_pending && g->revert_chain == j->enabled;
+	g->revert_pending = j->duration_ns > 0;
+	if (!g->revert_pending)
+		return;
+	if (!in_chain)
+		g->revert_to = *was;
+	g->revert_chain = j->enabled;
+	g->revert_after_ns = j->duration_ns;
+	g->revert_ns = clk_ns(g->env.clk) + j->duration_ns;
+	g->revert_at_ns = clk_wall_ns(g->env.clk) + j->duration_ns;
+}
+
+void gate_do_turn(struct gate *g, struct gate_job *j)
+{
+	struct gate_pair was = g->now, to = {.enabled = j->enabled};
+	bool was_pushing = g->pushing;
+	struct fault push = {0};
+	if (j->enabled)
+		copy_text(to.address, sizeof(to.address),
+			j->has_address	    ? j->address
+			: g->pushing	    ? g->now.address
+			: g->conf.pyroscope ? g->conf.pyroscope
+					    : "");
+	int r = apply(g, &to, j->by, j->peer, &push);
+	if (r == 0) {
+		char after[80] = "", duration[DURATION_TEXT_BYTES];
+		set_revert(g, j, &was);
+		if (j->duration_ns)
+			(void)snprintf(after, sizeof(after), ", auto-reverting in %s",
+				num_duration_text(j->duration_ns, duration));
+		log_turn(g, &was, was_pushing, &push, after);
+	} else {
+		log_error(NULL, r, "[profiling] cannot be switched on");
+	}
+	gate_status(g, &j->status);
+	gate_finish(j, r);
+}
+
+void gate_do_revert(struct gate *g)
+{
+	struct gate_pair was = g->now, to;
+	bool was_pushing = g->pushing;
+	struct fault push = {0};
+	char after[80], duration[DURATION_TEXT_BYTES];
+	{
+		LOCK_SCOPE(&g->lock);
+		to = g->revert_to;
+		g->revert_pending = false;
+		(void)snprintf(after, sizeof(after), " [auto-revert after %s]",
+			num_duration_text(g->revert_after_ns, duration));
+	}
+	int r = apply(g, &to, GATE_BY_REVERT, NULL, &push);
+	if (r < 0)
+		log_error(NULL, r, "[profiling] cannot be switched on%s", after);
+	else
+		log_turn(g, &was, was_pushing, &push, after);
+}
+
+void gate_shut(struct gate *g)
+{
+	struct gate_pair was = g->now, to = {0};
+	bool was_pushing = g->pushing;
+	struct fault none = {0};
+	(void)apply(g, &to, GATE_BY_REST, NULL, &none);
+	log_turn(g, &was, was_pushing, &none, " [shutdown]");
+}
+
+static int check_ask(const struct gate_ask *ask, struct fault *f)
+{
+	if (ask->address && !ask->enabled)
+		return fault_set(
+			f, -EINVAL, "/server_address", NULL, "only meaningful with enabled:true");
+	if (ask->duration_ns > GATE_DURATION_MAX_NS)
+		return fault_set(f, -EINVAL, "/duration", "up to 24h", "exceeds maximum of 24h");
+	return ask->address && ask->address[0] ? address_check(ask->address, "/server_address", f)
+					       : 0;
+}
+
+int gate_turn(struct gate *g, const struct gate_ask *ask, const struct gate_done *done,
+	struct gate_job **ret_job, struct fault *reterr_fault)
+{
+	int r = check_ask(ask, reterr_fault);
+	if (r < 0)
+		return r;
+	struct gate_job *j = gate_job_new(g, GATE_TURN, done);
+	if (!j)
+		return -ENOMEM;
+	j->by = ask->by_flag ? GATE_BY_FLAG : GATE_BY_REST;
+	j->enabled = ask->enabled;
+	j->has_address = ask->address != NULL;
+	j->duration_ns = ask->duration_ns;
+	copy_text(j->address, sizeof(j->address), ask->address);
+	copy_text(j->peer, sizeof(j->peer), ask->peer);
+	r = gate_submit(g, j);
+	if (r < 0) {
+		(void)gate_job_drop(j);
+		return r;
+	}
+	*ret_job = j;
+	return 0;
+}
+
+int gate_turned(const struct gate_job *j, const struct gate_status **ret_status)
+{
+	*ret_status = &j->status;
+	return j->r;
+}
