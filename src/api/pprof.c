@@ -31,11 +31,18 @@ static const struct served {
 		"Every thread with its stack; debug=2 tells what each waits in"},
 	{"heap", CAPTURE_HEAP, NULL, "A sampling of the memory in use"},
 	{"mutex", CAPTURE_MUTEX, NULL, "Who held locks that others waited for"},
+	{"offcpu", CAPTURE_OFFCPU, NULL, "Where threads waited, for so many seconds (below 30)"},
 	{"profile", CAPTURE_CPU, NULL, "CPU profile of so many seconds (below 30)"},
 	{"symbol", CAPTURE_SYMBOL, NULL,
 		"Function names of the program counters in the query or body"},
 	{"threadcreate", CAPTURE_THREADCREATE, NULL, "Where each thread was made"},
 };
+
+/* Kinds that are nothing but what happens meanwhile. */
+static bool lasts(enum capture_kind kind)
+{
+	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU;
+}
 
 static int refuse(struct request *rq, unsigned status, const char *text)
 {
@@ -66,13 +73,13 @@ static void put_index(struct request *rq, const struct gate_status *st)
 		"<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
 	for (unsigned i = 0; i < ARRAY_SIZE(served); i++) {
 		const struct served *s = &served[i];
-		bool text = s->kind <= CAPTURE_BLOCK && s->kind != CAPTURE_CPU;
+		bool text = s->kind <= CAPTURE_BLOCK && !lasts(s->kind);
 		text_printf(t,
 			"<tr><td>%llu</td><td><a href=\"%s%s\">%s</a></td><td>%s</td></tr>\n",
 			(unsigned long long)gate_count(st, s->kind), s->name,
-			s->kind == CAPTURE_CPU ? "?seconds=5"
-			: text		       ? "?debug=1"
-					       : "",
+			lasts(s->kind) ? "?seconds=5"
+			: text	       ? "?debug=1"
+				       : "",
 			s->name, s->help);
 	}
 	text_put(t,
@@ -101,7 +108,7 @@ static int read_query(struct request *rq, const struct served *s, struct capture
 	(void)read_number(request_query(rq, "debug"), &debug);
 	if (s->kind == CAPTURE_SYMBOL || s->file)
 		return 0;
-	if (s->kind == CAPTURE_CPU) {
+	if (lasts(s->kind)) {
 		n = is_number && n > 0 ? n : CPU_SECONDS_DEFAULT;
 		if (n >= (long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
 			return refuse(rq, 400, TOO_LONG), 1;
@@ -187,6 +194,8 @@ static int captured(struct request *rq)
 	int r = gate_captured(rq->work, &body);
 	if (r == -ENOENT)
 		return refuse_closed(rq);
+	if (r == -EBUSY)
+		return refuse(rq, 500, "Could not enable off-CPU profiling: already in use");
 	if (r < 0)
 		return refuse(rq, 500, "failed to collect profile");
 	bool text = (rq->ticket & TICKET_TEXT) || s->kind == CAPTURE_SYMBOL;
@@ -223,7 +232,7 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 	rq->work_done = drop_job;
 	rq->resume = captured;
 	rq->ticket = (ask->debug ? TICKET_TEXT : 0) |
-		     (ask->duration_ns && s->kind != CAPTURE_CPU ? TICKET_DELTA : 0);
+		     (ask->duration_ns && !lasts(s->kind) ? TICKET_DELTA : 0);
 	return -EINPROGRESS;
 }
 
@@ -314,6 +323,8 @@ const struct route pprof_routes[] = {
 	SERVED("goroutine", named_answers, named_query, "All threads and their stacks"),
 	SERVED("heap", named_answers, named_query, "Memory in use, by stack"),
 	SERVED("mutex", named_answers, named_query, "Contention of locks, by who held them"),
+	SERVED("offcpu", profile_answers, profile_query,
+		"Time that threads waited, by stack and label"),
 	SERVED("profile", profile_answers, profile_query, "CPU time, by stack and label"),
 	SERVED("symbol", symbol_answers, NULL, "Names of program counters"),
 	SERVED("threadcreate", named_answers, named_query, "Where threads were made"),

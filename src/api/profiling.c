@@ -49,6 +49,8 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	if (s->threads_unarmed)
 		text_kv_str(t, "unarmed_thread", s->unarmed_name);
 	text_kv_u64(t, "samples", s->samples);
+	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
+	text_kv_u64(t, "block_rate", st->block_rate_ns);
 	put_ends(t, s);
 	text_kv_str(t, "unwinder", st->unwind.method);
 	text_kv_u64(t, "unwind_rows", st->unwind.rows);
@@ -211,15 +213,15 @@ const struct schema profiling_schemas[] = {
 		", sdk_errors?:int 'Of this push', last_error?:str, pprof_path:str"
 		", revert_pending:bool, revert_at?:time, revert_to?:bool, revert_to_address?:str"
 		", sampler?:Sampler}"},
-	{"Sampler",
-		"{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
-		", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
-		", samples:int, truncated:map<int> 'Walks that did not reach the entry, by reason'"
-		", lost:map<int> 'Samples by reason', unwinder:str, unwind_rows:int"
-		", addresses:int 'Looked up', addresses_unknown:int 'Without a name'"
-		", no_debug_info?:str 'A file without it', captures:int 'Under way'"
-		", bytes:int 'Memory of the profiler', opened_by:str 'flag, rest or revert'"
-		", opened_from?:str 'Address and port', opened_at:time}"},
+	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
+		    ", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
+		    ", samples:int, mutex_fraction:int, block_rate:int 'Nanoseconds'"
+		    ", truncated:map<int> 'Walks that did not reach the entry, by reason'"
+		    ", lost:map<int> 'Samples by reason', unwinder:str, unwind_rows:int"
+		    ", addresses:int 'Looked up', addresses_unknown:int 'Without a name'"
+		    ", no_debug_info?:str 'A file without it', captures:int 'Under way'"
+		    ", bytes:int 'Memory of the profiler', opened_by:str 'flag, rest or revert'"
+		    ", opened_from?:str 'Address and port', opened_at:time}"},
 	{0},
 };
 static const struct route_answer profiling_get_answers[] = {

@@ -1,4 +1,6 @@
 #include "profiling/capture.h"
+#include "profiling/goroutine.h"
+#include "profiling/legacy.h"
 #include "profiling/profile.h"
 #include <errno.h>
 
@@ -10,6 +12,7 @@ static const enum profile_kind profile_of[CAPTURE_KINDS] = {
 	[CAPTURE_THREADCREATE] = PROFILE_THREADCREATE,
 	[CAPTURE_MUTEX] = PROFILE_MUTEX,
 	[CAPTURE_BLOCK] = PROFILE_BLOCK,
+	[CAPTURE_OFFCPU] = PROFILE_OFFCPU,
 	[CAPTURE_DELTA_HEAP] = PROFILE_HEAP,
 	[CAPTURE_DELTA_MUTEX] = PROFILE_MUTEX,
 	[CAPTURE_DELTA_BLOCK] = PROFILE_BLOCK,
@@ -22,7 +25,7 @@ static bool is_delta(enum capture_kind kind)
 
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug)
 {
-	if (kind == CAPTURE_CPU)
+	if (kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU)
 		return duration_ns > 0;
 	if (kind == CAPTURE_SYMBOL || is_delta(kind))
 		return duration_ns == 0 && debug == 0;
@@ -32,6 +35,19 @@ bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned deb
 static int gather(struct capture_tools *t, enum capture_kind kind, struct stacks *to)
 {
 	switch (profile_of[kind]) {
+	case PROFILE_GOROUTINE:
+		return goroutine_gather(t->mem, t->sampler, to, NULL);
+	case PROFILE_THREADCREATE:
+		return goroutine_gather(t->mem, t->sampler, NULL, to);
+	case PROFILE_MUTEX:
+		contention_read(t->contention, CONTENTION_MUTEX, to);
+		return 0;
+	case PROFILE_BLOCK:
+		contention_read(t->contention, CONTENTION_BLOCK, to);
+		return 0;
+	case PROFILE_OFFCPU:
+		contention_read(t->contention, CONTENTION_OFFCPU, to);
+		return 0;
 	default:
 		return 0;
 	}
@@ -89,11 +105,17 @@ int capture_begin(struct capture_tools *t, struct capture *c)
 	c->begun_wall_ns = clk_wall_ns(t->clk);
 	if (c->ask.duration_ns == 0)
 		return 1;
-	int r = c->ask.kind == CAPTURE_CPU
-			? sampler_read_start(t->sampler, CAPTURE_STACKS, &c->reader)
-			: gather_new(t, c->ask.kind, &c->before);
+	int r;
+	if (c->ask.kind == CAPTURE_CPU)
+		r = sampler_read_start(t->sampler, CAPTURE_STACKS, &c->reader);
+	else if (c->ask.kind == CAPTURE_OFFCPU)
+		r = contention_offcpu_start(t->contention);
+	else
+		r = gather_new(t, c->ask.kind, &c->before);
 	if (r < 0)
 		return r;
+	if (c->ask.kind == CAPTURE_OFFCPU)
+		c->offcpu = t->contention;
 	c->ends_ns = c->begun_ns + c->ask.duration_ns;
 	return 0;
 }
@@ -125,9 +147,13 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 		return 0;
 	}
 	AUTO(stacks) struct stacks *now = NULL;
-	int r = gather_new(t, kind, &now);
+	int r = c->offcpu ? contention_offcpu_stop(TAKE(c->offcpu), t->sampler) : 0;
+	if (r == 0)
+		r = gather_new(t, kind, &now);
 	if (r < 0)
 		return r;
+	if (c->before || kind == CAPTURE_OFFCPU)
+		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
 	if (!is_delta(kind) && !c->before) {
 		*ret_stacks = TAKE(now);
 		return 0;
@@ -136,8 +162,6 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 	r = subtract(t, profile_of[kind], now, *last, ret_stacks);
 	if (r < 0)
 		return r;
-	if (c->before)
-		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
 	(void)stacks_free(*last);
 	*last = is_delta(kind) ? TAKE(now) : NULL;
 	return 0;
@@ -150,6 +174,8 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 		return end_symbol(t, &c->ask, out);
 	AUTO(stacks) struct stacks *stacks = NULL;
 	uint64_t duration_ns;
+	if (c->ask.kind == CAPTURE_GOROUTINE && c->ask.debug >= 2)
+		return goroutine_dump(t->mem, t->sampler, t->symbols, out);
 	int r = stacks_of(t, c, &stacks, &duration_ns);
 	if (r < 0)
 		return r;
@@ -160,7 +186,8 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 								: clk_wall_ns(t->clk)),
 		.duration_ns = (int64_t)duration_ns,
 		.comment = why};
-	return profile_encode(t->mem, t->symbols, &ask, out);
+	return c->ask.debug ? legacy_encode(t->mem, t->symbols, &ask, out)
+			    : profile_encode(t->mem, t->symbols, &ask, out);
 }
 
 void capture_abort(struct capture *c)
@@ -173,5 +200,7 @@ void capture_abort(struct capture *c)
 		c->reader = NULL;
 		(void)stacks_free(stacks);
 	}
+	if (c->offcpu)
+		(void)!contention_offcpu_stop(TAKE(c->offcpu), NULL);
 	c->before = stacks_free(c->before);
 }

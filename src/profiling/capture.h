@@ -5,6 +5,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "profiling/contention.h"
 #include "profiling/gate.h"
 #include "profiling/sampler.h"
 #include "profiling/stacks.h"
@@ -20,17 +21,19 @@ struct capture_tools {
 	struct walker *walker;
 	struct sampler *sampler;
 	struct symbols *symbols;
+	struct contention *contention;
 	struct stacks *last[CAPTURE_DELTAS]; /* of delta_heap, _mutex, _block; NULL: not read yet */
 };
 struct capture {
 	struct capture_ask ask;
 	uint64_t begun_ns, begun_wall_ns, ends_ns; /* ends_ns 0: has ended or never lasts */
 	struct sampler_reader *reader;
+	struct contention *offcpu; /* that it has started */
 	struct stacks *before;
 };
 
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug);
-/* 0: goes on until ends_ns; 1: is complete now. -ENOMEM. */
+/* 0: goes on until ends_ns; 1: is complete now. -ENOMEM, -EBUSY (another of the kind goes on). */
 MUST_CHECK int capture_begin(struct capture_tools *t, struct capture *c);
 /* Completes it into *out; why: a comment for what ended before its time, or NULL. -ENOMEM. */
 MUST_CHECK int capture_end(

@@ -12,6 +12,11 @@ const struct flag gate_flags[] = {
 		"CPU samples a second of CPU time that the profiler takes while it is asked to"),
 	FLAG_BOOL(struct gate_conf, share_cpu, "profiling-share-cpu", false,
 		"Let any number of CPU profiles run at once; else the second is refused"),
+	FLAG_U32(struct gate_conf, mutex_fraction, "profiling-mutex-fraction", 0, 0, 1000000,
+		"Note one of `N` contentions of locks while the gate is open; 0: none"),
+	FLAG_U64(struct gate_conf, block_rate_ns, "profiling-block-rate", 0, 0, 1000000000000,
+		"Note one wait for each `N` nanoseconds that threads wait while the gate is open; "
+		"1: each wait; 0: none"),
 	{0},
 };
 
@@ -129,7 +134,10 @@ static void put_profiler(struct gate *g, struct gate_status *st)
 	sampler_status(g->tools.sampler, &st->sampler);
 	walker_info(g->tools.walker, &st->unwind);
 	st->symbols = g->symbols_info;
-	st->bytes = st->sampler.bytes + st->unwind.bytes + st->symbols.bytes;
+	st->mutex_fraction = g->conf.mutex_fraction;
+	st->block_rate_ns = g->conf.block_rate_ns;
+	st->bytes = contention_bytes(g->tools.contention) + st->sampler.bytes + st->unwind.bytes +
+		    st->symbols.bytes;
 }
 
 void gate_status(struct gate *g, struct gate_status *ret_status)

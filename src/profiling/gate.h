@@ -23,6 +23,8 @@ struct gate_conf {
 	const char *pyroscope; /* NULL: not given */
 	uint32_t cpu_hz;       /* 1..1000 */
 	bool share_cpu;
+	uint32_t mutex_fraction; /* see contention.h; 0: off */
+	uint64_t block_rate_ns;
 };
 extern const struct flag gate_flags[];
 extern const struct counter gate_counters[];
@@ -49,6 +51,7 @@ enum capture_kind {
 	CAPTURE_THREADCREATE,
 	CAPTURE_MUTEX,
 	CAPTURE_BLOCK,
+	CAPTURE_OFFCPU,
 	CAPTURE_DELTA_HEAP,
 	CAPTURE_DELTA_MUTEX,
 	CAPTURE_DELTA_BLOCK,
@@ -75,6 +78,8 @@ struct gate_status {
 	uint32_t captures; /* under way */
 	struct sampler_status sampler;
 	struct unwind_info unwind;
+	uint32_t mutex_fraction;
+	uint64_t block_rate_ns;
 	struct symbols_info symbols;
 	uint64_t bytes; /* all of the profiler's memory */
 };
@@ -110,8 +115,9 @@ int gate_turned(const struct gate_job *j, const struct gate_status **ret_status)
 
 struct capture_ask {
 	enum capture_kind kind;
-	uint64_t duration_ns; /* CPU: how long; others: 0 is now, else what changes within */
-	unsigned debug;	      /* 0: profile.proto; 1, 2: text */
+	uint64_t
+		duration_ns; /* CPU, OFFCPU: how long; others: 0 is now, else what changes within */
+	unsigned debug;	     /* 0: profile.proto; 1, 2: text */
 	const uintptr_t *pcs; /* SYMBOL; copied */
 	uint32_t n_pcs;
 };

@@ -16,6 +16,7 @@ static void copy_text(char *to, size_t room, const char *from)
 
 static void drop_tools(struct capture_tools *t)
 {
+	t->contention = contention_close(t->contention);
 	t->sampler = sampler_close(t->sampler);
 	t->symbols = symbols_free(t->symbols);
 	for (unsigned i = 0; i < CAPTURE_DELTAS; i++)
@@ -32,6 +33,10 @@ static int open_tools(struct gate *g)
 	if (r == 0)
 		r = sampler_open(&(struct sampler_env){t.mem, t.clk, t.walker},
 			&(struct sampler_conf){t.cpu_hz}, &t.sampler);
+	if (r == 0)
+		r = contention_open(&(struct contention_env){t.mem, t.clk, t.walker},
+			&(struct contention_conf){g->conf.mutex_fraction, g->conf.block_rate_ns},
+			&t.contention);
 	if (r < 0) {
 		drop_tools(&t);
 		return r;
