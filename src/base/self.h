@@ -9,6 +9,7 @@
 
 #define SELF_BIRTH_DEPTH 24
 struct log;
+struct scopes;
 struct self {
 	const struct label *label; /* never NULL; first: custom_labels_current_set is it as well */
 	struct log *log;	   /* where this thread logs; NULL: nowhere */
@@ -18,9 +19,11 @@ struct self {
 	pid_t tid; /* 0: not registered */
 	uintptr_t stack_lo, stack_hi;
 	struct self *next, **prev;
-	void *sampler;	     /* the profiler's record of the thread, NULL while it is closed */
-	uint32_t in_handler; /* what the handler may use is freed only after this was seen 0 */
-	uint32_t in_walk;    /* what a walk of the own stack uses, likewise */
+	void *sampler;	       /* the profiler's record of the thread, NULL while it is closed */
+	uint32_t in_handler;   /* what the handler may use is freed only after this was seen 0 */
+	uint32_t in_walk;      /* what a walk of the own stack uses, likewise */
+	struct scopes *scopes; /* where changes of the label are noted; NULL: nowhere (scopes.h) */
+	uint32_t in_scopes;    /* it is freed only after this was seen 0 */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };
@@ -29,18 +32,28 @@ extern _Thread_local struct self nl6_self SELF_TLS;
 /* OpenTelemetry's thread context (OTEP 4947): the record of nl6_self.label. */
 extern _Thread_local const struct label_context *otel_thread_ctx_v1 SELF_TLS;
 
-/* For the duration of a scope the thread works under label l. Async-signal-safe. */
-static inline const struct label *label_swap(const struct label *l)
+enum label_change { LABEL_SET, LABEL_ENTER, LABEL_LEAVE };
+/* scopes.c */
+void label_note_(enum label_change how, const struct label *from, const struct label *to);
+static inline const struct label *label_change_(enum label_change how, const struct label *l)
 {
 	const struct label *old = nl6_self.label;
 	__atomic_store_n(&nl6_self.label, l, __ATOMIC_RELAXED);
 	__atomic_store_n(&otel_thread_ctx_v1, &l->context, __ATOMIC_RELAXED);
+	if (UNLIKELY(__atomic_load_n(&nl6_self.scopes, __ATOMIC_RELAXED) != NULL))
+		label_note_(how, old, l);
 	return old;
 }
+/* From now on the calling thread works under label l; the one before. Async-signal-safe. */
+static inline const struct label *label_swap(const struct label *l)
+{
+	return label_change_(LABEL_SET, l);
+}
+/* For the duration of a scope. */
 static inline void label_scope_end_(const struct label **old)
 {
-	(void)label_swap(*old);
+	(void)label_change_(LABEL_LEAVE, *old);
 }
 #define LABEL_SCOPE(l) \
 	const struct label *UNIQUE(label_scope_) \
-		__attribute__((cleanup(label_scope_end_), unused)) = label_swap(l)
+		__attribute__((cleanup(label_scope_end_), unused)) = label_change_(LABEL_ENTER, l)

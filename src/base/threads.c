@@ -50,6 +50,7 @@ static void child_after_fork(void)
 	threads_first = NULL;
 	threads_n = 0;
 	s->sampler = NULL;
+	s->scopes = NULL;
 	if (!s->tid)
 		return;
 	s->tid = gettid();
