@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define MAX_INLINES 16
 
@@ -28,6 +29,8 @@ struct symbols {
 	uint32_t cache_size, cache_n;
 	struct symbols_info info;
 	uint64_t unloaded; /* objects, when all was read */
+	const char *file;  /* symbols_new_of_file: instead of the process */
+	uintptr_t base;
 	/* Blocks that hold frames and names until the end. */
 	struct block {
 		struct block *next;
@@ -68,6 +71,19 @@ size_t symbol_name_bytes(const char *system_name)
 	return n;
 }
 
+/* As .gnu_debuglink has it of the debug file it names: that of another build would give wrong
+ * names.
+ */
+static uint32_t file_crc(int fd)
+{
+	uint8_t buf[16384];
+	uLong crc = crc32(0, NULL, 0);
+	ssize_t n;
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		crc = crc32(crc, buf, (uInt)n);
+	return (uint32_t)crc;
+}
+
 /* Debug files as gdb finds them on this machine: by build id, then by .gnu_debuglink next to the
  * file and below /usr/lib/debug. libdwfl's standard search would also ask the network. */
 static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,
@@ -91,10 +107,12 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
 		if (n < 0 || (size_t)n >= sizeof(path) || strcmp(path, file) == 0)
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0) {
+		if (fd >= 0 && file_crc(fd) == crc) { /* libelf reads by pread */
 			*debug_file = strdup(path);
 			return fd;
 		}
+		if (fd >= 0)
+			(void)close(fd);
 	}
 	return -1;
 }
@@ -102,6 +120,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_linux_proc_find_elf,
 	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address, /* a file may say that it is an object */
 };
 
 static int see_counts(struct dl_phdr_info *info, size_t size UNUSED, void *arg)
@@ -134,7 +153,10 @@ static int report(struct symbols *s, bool more)
 		dwfl_report_begin_add(s->dwfl);
 	else
 		dwfl_report_begin(s->dwfl);
-	(void)dwfl_linux_proc_report(s->dwfl, getpid());
+	if (s->file)
+		(void)dwfl_report_elf(s->dwfl, s->file, s->file, -1, s->base, true);
+	else
+		(void)dwfl_linux_proc_report(s->dwfl, getpid());
 	(void)dwfl_report_end(s->dwfl, NULL, NULL);
 	for (uint32_t i = 0; i < maps.n; i++) {
 		const struct map *from = &maps.list[i];
@@ -153,12 +175,15 @@ static int report(struct symbols *s, bool more)
 	return 0;
 }
 
-int symbols_new(const struct mem *mem, struct symbols **ret_symbols)
+int symbols_new_of_file(
+	const struct mem *mem, const char *file, uintptr_t base, struct symbols **ret_symbols)
 {
 	struct symbols *s = mem_zalloc(mem, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->mem = s->maps.mem = mem;
+	s->file = file;
+	s->base = base;
 	s->dwfl = dwfl_begin(&callbacks);
 	s->unloaded = unloaded();
 	int r = s->dwfl ? report(s, false) : -ENOMEM;
@@ -168,6 +193,11 @@ int symbols_new(const struct mem *mem, struct symbols **ret_symbols)
 	}
 	*ret_symbols = s;
 	return 0;
+}
+
+int symbols_new(const struct mem *mem, struct symbols **ret_symbols)
+{
+	return symbols_new_of_file(mem, NULL, 0, ret_symbols);
 }
 
 /* Forgets what was looked up. */
@@ -337,7 +367,7 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 {
 	struct symbol_frame frames[MAX_INLINES];
 	struct symbol out = {.mapping = maps_find(&s->maps, pc)};
-	if (out.mapping == UINT32_MAX && report(s, true) == 0)
+	if (out.mapping == UINT32_MAX && !s->file && report(s, true) == 0)
 		out.mapping = maps_find(&s->maps, pc);
 	Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, pc);
 	GElf_Sym sym;

@@ -32,6 +32,9 @@ struct symbols_info {
 };
 struct symbols;
 MUST_CHECK int symbols_new(const struct mem *mem, struct symbols **ret_symbols);
+/* Of one ELF file instead (borrowed), as if it were loaded at base: to be tried on damaged ones. */
+MUST_CHECK int symbols_new_of_file(
+	const struct mem *mem, const char *file, uintptr_t base, struct symbols **ret_symbols);
 struct symbols *symbols_free(struct symbols *s);
 CLEANUP(symbols);
 /* Before a profile is written: when libraries were unloaded, others may be at their addresses, and
