@@ -246,12 +246,20 @@ static void set_cfa_expression(struct machine *m, struct rd e)
 		(void)rd_u8(&e);
 		off2 = (int64_t)read_uleb(&e);
 	}
-	if (e.err || rd_left(&e) || off != (int32_t)off || off2 != (int32_t)off2)
+	if (e.err || rd_left(&e) || off != (int32_t)off || off2 != (int32_t)off2 ||
+		off + off2 != (int32_t)(off + off2))
 		return;
 	r->reg = (uint8_t)(op - 0x70);
 	r->cfa = deref ? EHFRAME_DEREF : EHFRAME_REG;
 	r->off = (int32_t)(deref ? off : off + off2);
 	r->off2 = (int32_t)(deref ? off2 : 0);
+}
+
+/* A factored offset; INT64_MAX, which no row can hold, when it is beyond all bounds. */
+static int64_t scaled(const struct machine *m, int64_t factored)
+{
+	int64_t v;
+	return __builtin_mul_overflow(factored, m->cie->data_align, &v) ? INT64_MAX : v;
 }
 
 static void set_saved(struct machine *m, uint64_t reg, enum ehframe_saved how, int64_t off)
@@ -296,7 +304,7 @@ static int run_extended(struct machine *m, struct rd *r, uint8_t op)
 	switch (op) {
 	case 0x05: /* offset_extended */
 		reg = read_uleb(r);
-		set_saved(m, reg, EHFRAME_AT, (int64_t)read_uleb(r) * m->cie->data_align);
+		set_saved(m, reg, EHFRAME_AT, scaled(m, (int64_t)read_uleb(r)));
 		return 0;
 	case 0x06: /* restore_extended */
 		restore_saved(m, read_uleb(r));
@@ -345,14 +353,14 @@ static int run_extended(struct machine *m, struct rd *r, uint8_t op)
 		return 0;
 	case 0x11: /* offset_extended_sf */
 		reg = read_uleb(r);
-		set_saved(m, reg, EHFRAME_AT, read_sleb(r) * m->cie->data_align);
+		set_saved(m, reg, EHFRAME_AT, scaled(m, read_sleb(r)));
 		return 0;
 	case 0x12: /* def_cfa_sf */
 		reg = read_uleb(r);
-		set_cfa(m, reg, read_sleb(r) * m->cie->data_align);
+		set_cfa(m, reg, scaled(m, read_sleb(r)));
 		return 0;
 	case 0x13: /* def_cfa_offset_sf */
-		set_cfa(m, m->now.r.reg, read_sleb(r) * m->cie->data_align);
+		set_cfa(m, m->now.r.reg, scaled(m, read_sleb(r)));
 		return 0;
 	case 0x14: /* val_offset */
 	case 0x15: /* val_offset_sf */
@@ -382,8 +390,7 @@ static int run_cfi(struct machine *m, struct rd r, struct ehframe_table *t, uint
 			advance = op & 0x3f;
 			break;
 		case 2:
-			set_saved(m, op & 0x3f, EHFRAME_AT,
-				(int64_t)read_uleb(&r) * m->cie->data_align);
+			set_saved(m, op & 0x3f, EHFRAME_AT, scaled(m, (int64_t)read_uleb(&r)));
 			break;
 		case 3:
 			restore_saved(m, op & 0x3f);
