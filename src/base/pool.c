@@ -1,4 +1,5 @@
 #include "base/pool.h"
+#include "base/mem_hook.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ struct pool *pool_free(struct pool *p)
 		size_t bytes = c->bytes;
 		next = c->next;
 		CHUNK_UNMAPS(memory, bytes);
+		mem_hook_unmapped(memory, bytes);
 		UNPOISON(memory, bytes);
 		(void)munmap(memory, bytes);
 		(void)mem_free(p->mem, c);
@@ -106,6 +108,7 @@ static int add_chunk(struct pool *p)
 	p->fresh_end = memory + bytes / p->object_bytes * p->object_bytes;
 	p->mapped_bytes += bytes;
 	p->next_chunk_bytes = MIN(bytes * 2, CHUNK_BYTES_MAX);
+	mem_hook_mapped(memory, bytes);
 	CHUNK_MAPPED(memory, bytes);
 	POISON(memory, (size_t)(p->fresh_end - memory));
 	return 0;

@@ -24,6 +24,13 @@ struct self {
 	uint32_t in_walk;      /* what a walk of the own stack uses, likewise */
 	struct scopes *scopes; /* where changes of the label are noted; NULL: nowhere (scopes.h) */
 	uint32_t in_scopes;    /* it is freed only after this was seen 0 */
+	/* The allocator's (mem_hook.h). */
+	uint64_t mem_bytes; /* asked for by this thread so far */
+	uint64_t mem_limit; /* from here on the hook is asked; others may set it to 0 at any time */
+	uint64_t mem_due;   /* the thread's own copy, which is never 0 for others' sake */
+	uint64_t mem_rnd;   /* the hook's state */
+	uint32_t mem_epoch; /* the opening that mem_due and mem_rnd belong to */
+	uint32_t mem_busy;  /* in the hook: what it allocates itself is not counted */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };

@@ -80,6 +80,8 @@ void threads_add(void)
 		s->next->prev = &s->next;
 	threads_first = s;
 	threads_n++;
+	/* Whoever opened the allocator's hook before now did not see this thread. */
+	__atomic_store_n(&s->mem_limit, 0, __ATOMIC_SEQ_CST);
 	for (struct threads_hooks *h = threads_hooks; h; h = h->next)
 		h->born(h->arg, s);
 	unlock_registry(&old);

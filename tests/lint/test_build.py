@@ -6,10 +6,10 @@ import subprocess
 from source import BUILD, text, tracked
 
 # Writable data that may live outside any object, by the name in the symbol table: base's record of
-# a thread and what others read of it, its hook table, the registry of threads, and the state of
-# each log call.
+# a thread and what others read of it, its hook table, the registry of threads, the allocator's
+# hook, and the state of each log call.
 GLOBALS = re.compile(r"""
-    nl6_self | custom_labels_current_set | otel_thread_ctx_v1 | threads_(lock|first|hooks|n) | thread_hook\w* | log_site_(\.\d+)?
+    nl6_self | custom_labels_current_set | otel_thread_ctx_v1 | threads_(lock|first|hooks|n) | thread_hook\w* | mem_hook\w* | log_site_(\.\d+)?
     | DW\.ref\.\w+  # the compiler's, for unwinding through cleanups
 """, re.X)
 SECTION = re.compile(r"^\.(data|bss|tdata|tbss)(\.(?!rel\.ro)\S+)?$|^\*COM\*$")
@@ -26,10 +26,19 @@ def writable(archive):
 
 
 def test_no_writable_globals():
-    archives = [BUILD / "src/libnl6core.a", BUILD / "src/libnl6wire.a"]
+    archives = [BUILD / "src/libnl6core.a", BUILD / "src/libnl6wire.a",
+                BUILD / "src/base/libnl6hook.a"]
     found = [(s, where) for a in archives for s, where in writable(a)]
     assert any(s == "nl6_self" for s, _ in found), "the check sees nothing"
     assert [f for f in found if not GLOBALS.fullmatch(f[0])] == []
+
+
+def test_libraries_use_our_allocator():
+    out = subprocess.run(["readelf", "-W", "--dyn-syms", BUILD / "nl6"], check=True,
+                         capture_output=True, text=True).stdout
+    ours = set(re.findall(r" GLOBAL DEFAULT +\d+ (\w+)$", out, re.M))
+    assert ours >= {"malloc", "free", "calloc", "realloc", "reallocarray", "memalign",
+                    "aligned_alloc", "posix_memalign", "valloc", "pvalloc"}
 
 
 def listed():
