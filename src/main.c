@@ -6,10 +6,10 @@
 #include "base/self.h"
 #include "base/share.h"
 #include "base/thread.h"
+#include "base/waits.h"
 #include "sim/fleet/batch_memory.h"
 #include "tables.h"
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,7 +289,7 @@ static int wait_for(struct nl6 *n, int fd)
 {
 	struct pollfd fds[2] = {{n->signal_fd, POLLIN, 0}, {fd, POLLIN, 0}};
 	for (;;) {
-		if (poll(fds, fd < 0 ? 1 : 2, -1) < 0)
+		if (wait_poll(fds, fd < 0 ? 1 : 2, -1) < 0)
 			continue;
 		struct signalfd_siginfo info;
 		if (fds[0].revents && read(n->signal_fd, &info, sizeof(info)) == sizeof(info))

@@ -1,5 +1,6 @@
 #include "api/watch.h"
 #include "base/thread.h"
+#include "base/waits.h"
 #include "base/wheel.h"
 #include <errno.h>
 #include <limits.h>
@@ -174,7 +175,7 @@ static void wait_until(struct watch *w, uint64_t until_ns)
 	uint64_t now_ns = clk_ns(w->env.clk), ms = 0;
 	if (until_ns > now_ns)
 		ms = MIN((until_ns - now_ns) / NS_PER_MS + 1, (uint64_t)INT_MAX);
-	int n = epoll_wait(
+	int n = wait_epoll(
 		w->epoll_fd, events, ARRAY_SIZE(events), until_ns == UINT64_MAX ? -1 : (int)ms);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == 0) {

@@ -1,5 +1,6 @@
 #include "base/queue.h"
-#include "base/thread.h"
+#include "base/lock.h"
+#include "base/waits.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -48,11 +49,21 @@ int queue_put(struct queue *q, void *item)
 	return 0;
 }
 
+/* One wait, however often another thread was faster to take what came. */
+__attribute__((noinline)) static void wait_for_item(struct queue *q, const void *caller)
+{
+	struct wait w;
+	wait_begins(&w, WAIT_QUEUE);
+	while (q->len == 0 && !q->closed)
+		cond_wait_within(&q->changed, &q->lock);
+	wait_ends(&w, NULL, caller);
+}
+
 int queue_take(struct queue *q, void **ret_item)
 {
 	LOCK_SCOPE(&q->lock);
-	while (q->len == 0 && !q->closed)
-		cond_wait(&q->changed, &q->lock);
+	if (q->len == 0 && !q->closed)
+		wait_for_item(q, __builtin_return_address(0));
 	if (q->len == 0)
 		return -EPIPE;
 	*ret_item = q->items[q->first];

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/attr.h"
 #include "base/label.h"
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,12 @@ struct self {
 	uint64_t mem_rnd;   /* the hook's state */
 	uint32_t mem_epoch; /* the opening that mem_due and mem_rnd belong to */
 	uint32_t mem_busy;  /* in the hook: what it allocates itself is not counted */
+	/* Of waits.h: enum wait_kind, and WAIT_CLAIMED; since when, 0: unknown; waits that hooks
+	 * saw begin. */
+	uint32_t waiting;
+	uint64_t waits_since_ns, waits;
+	uint32_t in_hook; /* what a hook may use is freed only after this was seen 0 */
+	bool hushed;	  /* its waits are not told of */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };

@@ -1,5 +1,4 @@
 #include "base/thread.h"
-#include "base/clk.h"
 #include "base/rcu.h"
 #include "base/self.h"
 #include "base/thread_hook.h"
@@ -58,66 +57,4 @@ void thread_adopt(const char *name, const struct label *label)
 	if (nl6_self.rcu_count == 0)
 		rcu_thread_init();
 	threads_add();
-}
-
-static void must(int r)
-{
-	assert(r == 0);
-}
-
-void lock_init(struct lock *l)
-{
-	must(pthread_mutex_init(&l->m, NULL));
-}
-
-void lock_done(struct lock *l)
-{
-	must(pthread_mutex_destroy(&l->m));
-}
-
-void lock_take(struct lock *l)
-{
-	must(pthread_mutex_lock(&l->m));
-}
-
-void lock_drop(struct lock *l)
-{
-	must(pthread_mutex_unlock(&l->m));
-}
-
-void cond_init(struct cond *c)
-{
-	pthread_condattr_t attr;
-	must(pthread_condattr_init(&attr));
-	must(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	must(pthread_cond_init(&c->c, &attr));
-	must(pthread_condattr_destroy(&attr));
-}
-
-void cond_done(struct cond *c)
-{
-	must(pthread_cond_destroy(&c->c));
-}
-
-void cond_wait(struct cond *c, struct lock *l)
-{
-	must(pthread_cond_wait(&c->c, &l->m));
-}
-
-int cond_wait_until(struct cond *c, struct lock *l, uint64_t until_ns)
-{
-	struct timespec ts = {(time_t)(until_ns / NS_PER_SEC), (long)(until_ns % NS_PER_SEC)};
-	int r = pthread_cond_timedwait(&c->c, &l->m, &ts);
-	assert(r == 0 || r == ETIMEDOUT);
-	return -r;
-}
-
-void cond_wake(struct cond *c)
-{
-	must(pthread_cond_signal(&c->c));
-}
-
-void cond_wake_all(struct cond *c)
-{
-	must(pthread_cond_broadcast(&c->c));
 }

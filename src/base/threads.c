@@ -1,4 +1,5 @@
 #include "base/threads.h"
+#include "base/waits.h"
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static void child_after_fork(void)
 	struct self *s = &nl6_self;
 	(void)pthread_mutex_init(&threads_lock, NULL);
 	threads_hooks = NULL;
+	waits_after_fork();
 	threads_first = NULL;
 	threads_n = 0;
 	s->sampler = NULL;

@@ -12,9 +12,10 @@ enum said {
 	SAID_FOLDED = UNWIND_ENDS, /* went over the limits of a profile */
 	SAID_LOST_RING_FULL,
 	SAID_LOST_FOREIGN_STACK,
-	SAID_BEFORE,	/* memory that was allocated before anybody counted */
-	SAID_NO_ANSWER, /* a thread that did not give its stack in time */
-	SAID_MEMORY,	/* no memory to note the stack */
+	SAID_BEFORE,	    /* memory that was allocated before anybody counted */
+	SAID_NO_ANSWER,	    /* a thread that did not give its stack in time */
+	SAID_MEMORY,	    /* no memory to note the stack */
+	SAID_UNLOCK_UNSEEN, /* a lock was free before its waiter could ask who drops it */
 	SAID_N
 };
 static inline uintptr_t said_pc(enum said what)

@@ -2,6 +2,7 @@
 #include "base/rnd.h"
 #include "base/thread.h"
 #include "base/threads.h"
+#include "base/waits.h"
 #include "profiling/handler.h"
 #include "profiling/said.h"
 #include <assert.h>
@@ -194,6 +195,7 @@ static void drain(struct sampler *s)
 static void run(void *arg)
 {
 	struct sampler *s = arg;
+	waits_hush();
 	for (;;) {
 		{
 			LOCK_SCOPE(&s->lock);

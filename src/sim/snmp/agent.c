@@ -2,6 +2,7 @@
 #include "base/label.h"
 #include "base/rcu.h"
 #include "base/thread.h"
+#include "base/waits.h"
 #include "net/udp.h"
 #include "sim/snmp/respond.h"
 #include <assert.h>
@@ -207,7 +208,7 @@ static void worker_run(void *arg)
 	struct agent_worker *w = arg;
 	struct epoll_event events[16];
 	for (;;) {
-		int n = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), -1);
+		int n = wait_epoll(w->epoll_fd, events, ARRAY_SIZE(events), -1);
 		for (int i = 0; i < n; i++) {
 			uint64_t data = events[i].data.u64;
 			if (data == STOP)
