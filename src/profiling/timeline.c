@@ -1,6 +1,7 @@
 #include "profiling/timeline.h"
 #include "base/thread.h"
 #include "base/threads.h"
+#include "profiling/timeline_cpu.h"
 #include "profiling/timeline_json.h"
 #include <assert.h>
 #include <errno.h>
@@ -17,20 +18,28 @@
 struct timeline_thread {
 	struct timeline_track track;
 	struct scopes scopes;
+	struct timeline_cpu cpu;
 	bool gone;
 	uint64_t lost; /* counted so far */
 };
+_Static_assert(offsetof(struct timeline_thread, track) == 0, "a thread stands for its track");
 struct timeline {
 	struct timeline_env env;
 	struct timeline_conf conf;
 	struct threads_hooks hooks;
 	bool recording;
+	enum timeline_switches switches;
+	struct kallsyms *kernel; /* NULL: waits have no names */
 	/* Guards what follows; taken within the registry's lock, never around it. */
 	struct lock lock;
 	struct timeline_store store;
 	struct timeline_thread **threads; /* in the order of their tracks */
 	unsigned n_threads, room_threads;
 	uint64_t lost_scopes, unseen_threads;
+	struct timeline_cpus cpus;
+	unsigned no_switches;  /* threads whose switches are not recorded */
+	int no_switches_error; /* of the last of them */
+	char switches_state[128];
 	struct timeline_json json;
 };
 
@@ -68,6 +77,17 @@ static struct timeline_thread *thread_new(struct timeline *t, const struct self 
 	return th;
 }
 
+static void open_switches(struct timeline *t, struct timeline_thread *th)
+{
+	if (t->switches == TIMELINE_SWITCHES_NONE)
+		return;
+	int r = timeline_cpu_open(&th->cpu, th->track.tid, t->switches, th->track.since_ns);
+	if (r < 0) {
+		t->no_switches++;
+		t->no_switches_error = r;
+	}
+}
+
 static void born(void *arg, struct self *self)
 {
 	struct timeline *t = arg;
@@ -78,6 +98,7 @@ static void born(void *arg, struct self *self)
 		return;
 	}
 	th->track.since_ns = clk_ns(t->env.clk);
+	open_switches(t, th);
 	scopes_attach(self, &th->scopes);
 }
 
@@ -91,6 +112,7 @@ static void drain(struct timeline *t, struct timeline_thread *th)
 	uint64_t lost = __atomic_load_n(&th->scopes.lost, __ATOMIC_RELAXED);
 	t->lost_scopes += lost - th->lost;
 	th->lost = lost;
+	timeline_cpu_drain(&th->cpu, &t->cpus, &th->track);
 }
 
 /* Threads of libraries have no name of ours. */
@@ -128,6 +150,34 @@ static void gone(void *arg, struct self *self)
 	th->gone = true;
 }
 
+/* Which switches may be recorded here. */
+static void find_switches(struct timeline *t)
+{
+	const char *state = "recorded";
+	char text[96];
+	int r = 0;
+	t->cpus.store = &t->store;
+	if (t->conf.switches)
+		t->switches = timeline_cpu_probe(&r);
+	if (!t->conf.switches) {
+		state = "not asked for";
+	} else if (t->switches == TIMELINE_SWITCHES_NONE) {
+		(void)snprintf(text, sizeof(text), "not permitted (%s)", strerrorname_np(-r));
+		state = text;
+	} else if (t->switches == TIMELINE_SWITCHES_USER) {
+		(void)snprintf(
+			text, sizeof(text), "recorded, without the wait (%s)", strerrorname_np(-r));
+		state = text;
+	} else if ((r = kallsyms_new(t->env.mem, &t->kernel)) < 0) {
+		t->switches = TIMELINE_SWITCHES_USER;
+		(void)snprintf(text, sizeof(text), "recorded, without the wait (kallsyms: %s)",
+			strerrorname_np(-r));
+		state = text;
+	}
+	t->cpus.kernel = t->kernel;
+	(void)snprintf(t->switches_state, sizeof(t->switches_state), "%s", state);
+}
+
 int timeline_start(const struct timeline_env *env, const struct timeline_conf *conf,
 	struct timeline **ret_timeline)
 {
@@ -143,6 +193,7 @@ int timeline_start(const struct timeline_env *env, const struct timeline_conf *c
 		return r;
 	}
 	lock_init(&t->lock);
+	find_switches(t);
 	t->recording = true;
 	t->json = (struct timeline_json){.store = &t->store,
 		.pid = getpid(),
@@ -162,6 +213,15 @@ void timeline_poll(struct timeline *t)
 			drain(t, t->threads[i]);
 }
 
+static void note_threads_without(struct timeline *t)
+{
+	size_t len = strlen(t->switches_state);
+	if (t->no_switches)
+		(void)snprintf(t->switches_state + len, sizeof(t->switches_state) - len,
+			", but of %u threads (%s)", t->no_switches,
+			strerrorname_np(-t->no_switches_error));
+}
+
 void timeline_stop(struct timeline *t)
 {
 	if (!t->recording)
@@ -169,13 +229,17 @@ void timeline_stop(struct timeline *t)
 	threads_unsubscribe(&t->hooks);
 	t->recording = false;
 	timeline_store_sort(&t->store);
+	note_threads_without(t);
 	struct timeline_json *j = &t->json;
 	j->duration_ns = clk_ns(t->env.clk) - j->start_ns;
 	j->tracks = (const struct timeline_track *const *)t->threads;
 	j->n_tracks = t->n_threads;
 	j->lost_scopes = t->lost_scopes;
 	j->unseen_threads = t->unseen_threads;
-	j->switches = timeline_switches_state(t);
+	j->lost_switches = t->cpus.lost;
+	j->n_cpus = t->cpus.n;
+	j->kernel = t->kernel;
+	j->switches = t->switches_state;
 }
 
 ssize_t timeline_read(struct timeline *t, char *buf, size_t room)
@@ -192,6 +256,7 @@ struct timeline *timeline_free(struct timeline *t)
 	for (unsigned i = 0; i < t->n_threads; i++)
 		(void)mem_free(t->env.mem, t->threads[i]);
 	(void)mem_free(t->env.mem, t->threads);
+	(void)kallsyms_free(t->kernel);
 	timeline_store_done(&t->store);
 	text_done(&t->json.piece);
 	lock_done(&t->lock);
@@ -200,5 +265,5 @@ struct timeline *timeline_free(struct timeline *t)
 
 const char *timeline_switches_state(const struct timeline *t)
 {
-	return t->conf.switches ? "not built" : "not asked for";
+	return t->switches_state;
 }

@@ -1,4 +1,5 @@
 #include "profiling/timeline_json.h"
+#include "profiling/symbol.h"
 #include "profiling/timeline.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,11 +43,12 @@ static void put_head(struct timeline_json *j)
 	text_kv_u64(t, "events", j->store->n);
 	text_kv_u64(t, "dropped_events", j->store->dropped);
 	text_kv_u64(t, "lost_scopes", j->lost_scopes);
+	text_kv_u64(t, "lost_switches", j->lost_switches);
 	text_kv_u64(t, "unseen_threads", j->unseen_threads);
 	text_kv_str(t, "switches", j->switches);
 	text_put(t, "},\"traceEvents\":[");
 	put_meta(j, "process_name", j->pid, j->pid, "name", "nl6");
-	char labels[128];
+	char labels[160];
 	(void)snprintf(labels, sizeof(labels), "context switches: %s", j->switches);
 	put_meta(j, "process_labels", j->pid, j->pid, "labels", labels);
 	if (j->n_cpus)
@@ -92,6 +94,19 @@ static void put_times(struct timeline_json *j, const struct timeline_event *e, c
 		put_ts(&j->piece, "dur", e->for_ns);
 }
 
+/* The function of the kernel that the thread blocked in. */
+static void put_wait(struct timeline_json *j, const struct timeline_event *e)
+{
+	const char *name = j->kernel && e->what ? kallsyms_find(j->kernel, e->what, NULL) : NULL;
+	if (!name)
+		return;
+	char wait[128];
+	(void)snprintf(wait, sizeof(wait), "%.*s", (int)symbol_name_bytes(name), name);
+	text_put(&j->piece, ",\"args\":{");
+	text_kv_str(&j->piece, "wait", wait);
+	text_put(&j->piece, "}");
+}
+
 static void put_event(struct timeline_json *j, const struct timeline_event *e)
 {
 	const struct timeline_track *track = j->tracks[e->track];
@@ -107,6 +122,7 @@ static void put_event(struct timeline_json *j, const struct timeline_event *e)
 	case TIMELINE_OFF:
 		begin_event(j, "X", e->preempted ? "preempted" : "blocked", j->pid, track->tid);
 		put_times(j, e, "off cpu");
+		put_wait(j, e);
 		break;
 	case TIMELINE_ON:
 		begin_event(j, "X", track_name(track, name), CPUS_PID, (int)e->what + 1);

@@ -2,6 +2,7 @@
  * borrowed. One thread. */
 #pragma once
 #include "base/text.h"
+#include "profiling/kallsyms.h"
 #include "profiling/timeline_store.h"
 #include <sys/types.h>
 
@@ -12,9 +13,11 @@ struct timeline_json {
 	uint32_t n_cpus; /* rows of processors */
 	int pid;
 	uint64_t start_ns, duration_ns;
-	uint64_t lost_scopes;	 /* notes that found no room in a thread's ring */
-	uint64_t unseen_threads; /* for want of memory */
-	const char *switches;	 /* the state */
+	uint64_t lost_scopes;	       /* notes that found no room in a thread's ring */
+	uint64_t lost_switches;	       /* records that found no room in the kernel's */
+	uint64_t unseen_threads;       /* for want of memory */
+	const struct kallsyms *kernel; /* names waits; NULL: they have none */
+	const char *switches;	       /* the state */
 	/* Its own. */
 	uint64_t at;	   /* the next piece */
 	struct text piece; /* and what was not yet read of the last */

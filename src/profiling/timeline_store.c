@@ -110,6 +110,9 @@ static int by_time(const void *a, const void *b)
 	const struct timeline_event *x = a, *y = b;
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
+	/* A thread goes off its processor within the scope that began with it. */
+	if ((x->kind >= TIMELINE_OFF) != (y->kind >= TIMELINE_OFF))
+		return x->kind >= TIMELINE_OFF ? 1 : -1;
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 

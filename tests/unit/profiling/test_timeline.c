@@ -2,26 +2,39 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "fake.h"
+#include "net/caps.h"
 #include "profiling/timeline.h"
 #include "profiling/timeline_store.h"
 #include <errno.h>
 #include <jansson.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static LABEL_SUBSYSTEM(label_one, "one");
 static LABEL_SUBSYSTEM(label_two, "two");
 static LABEL_SUBSYSTEM(label_three, "three");
 
-static struct timeline *started(const struct mem *mem, uint32_t max_events)
+static struct timeline *started_with(const struct mem *mem, uint32_t max_events, bool switches)
 {
 	struct timeline *t = NULL;
 	struct timeline_env env = {mem, &clk_system};
+	struct timeline_conf conf = {max_events, switches};
 	thread_adopt("test", &label_main);
-	ck_assert_int_eq(timeline_start(&env, &(struct timeline_conf){max_events, false}, &t), 0);
+	ck_assert_int_eq(timeline_start(&env, &conf, &t), 0);
 	return t;
+}
+
+static struct timeline *started(const struct mem *mem, uint32_t max_events)
+{
+	return started_with(mem, max_events, false);
 }
 
 /* Stops it and reads it by room bytes at a time. */
@@ -309,7 +322,172 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
+/* Sums of what a row tells of one kind. */
+struct times {
+	double us;
+	unsigned n, waits; /* of them with the name of a wait */
+};
+
+static struct times times_of(const json_t *root, int tid, const char *cat, const char *name)
+{
+	struct times sum = {0};
+	size_t i;
+	const json_t *e;
+	json_array_foreach(json_object_get(root, "traceEvents"), i, e)
+	{
+		if (strcmp(str(e, "cat"), cat) != 0 || strcmp(str(e, "name"), name) != 0 ||
+			(tid && json_integer_value(json_object_get(e, "tid")) != tid))
+			continue;
+		sum.us += json_number_value(json_object_get(e, "dur"));
+		sum.n++;
+		sum.waits += *str(json_object_get(e, "args"), "wait") != 0;
+	}
+	return sum;
+}
+
+static void nap(unsigned times)
+{
+	struct timespec ts = {0, 5000000};
+	while (times--)
+		(void)nanosleep(&ts, NULL);
+}
+
+static void nap_six_times(void *arg UNUSED)
+{
+	nap(6);
+}
+
+static void check_naps(const json_t *root, const char *state)
+{
+	struct times off = times_of(root, tid_of(root, "naps-0"), "off cpu", "blocked");
+	struct times on = times_of(root, 0, "on cpu", "naps-0");
+	if (strncmp(state, "recorded", 8) != 0) {
+		ck_assert_uint_eq(off.n + on.n, 0);
+		return;
+	}
+	ck_assert_uint_ge(off.n, 6);
+	ck_assert_uint_ge(on.n, 6);
+	ck_assert_msg(off.us > 30000, "%.0f us", off.us); /* a nap lasts what it was asked for */
+	ck_assert_uint_eq(off.waits, strcmp(state, "recorded") == 0 ? off.n : 0);
+}
+
+START_TEST(naps_are_off_the_processor)
+{
+	struct timeline *t = started_with(&mem_libc, 10000, true);
+	struct thread *naps;
+	struct thread_conf conf = {"naps-0", &label_one, nap_six_times, NULL};
+	ck_assert_int_eq(thread_start(&mem_libc, &conf, &naps), 0);
+	ck_assert_ptr_null(thread_join(naps));
+	json_t *root = told(t, 4096);
+	check_naps(root, timeline_switches_state(t));
+	ck_assert_int_eq(other(root, "lost_switches"), 0);
+	json_decref(root);
+	ck_assert_ptr_null(timeline_free(t));
+}
+END_TEST
+
+/* Refused in this thread alone, as a container's seccomp refuses it in all. */
+static void refuse_perf(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {ARRAY_SIZE(code), code};
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+static void record_refused(void *arg UNUSED)
+{
+	refuse_perf();
+	struct timeline *t = started_with(&mem_libc, 1000, true);
+	work(NULL);
+	nap(1);
+	json_t *root = told(t, 4096);
+	ck_assert_str_eq(timeline_switches_state(t), "not permitted (EPERM)");
+	ck_assert_str_eq(
+		str(json_object_get(root, "otherData"), "switches"), "not permitted (EPERM)");
+	check_thread(root, gettid(), "(main(two))");
+	json_decref(root);
+	ck_assert_ptr_null(timeline_free(t));
+}
+
+START_TEST(where_perf_is_refused_scopes_remain)
+{
+	struct thread *t;
+	struct thread_conf conf = {"refused-0", &label_main, record_refused, NULL};
+	ck_assert_int_eq(thread_start(&mem_libc, &conf, &t), 0);
+	ck_assert_ptr_null(thread_join(t));
+}
+END_TEST
+
+static void record_unprivileged(void *arg UNUSED)
+{
+	ck_assert_int_eq(caps_keep(0), 0);
+	struct timeline *t = started_with(&mem_libc, 1000, true);
+	struct thread *naps;
+	struct thread_conf conf = {"naps-0", &label_one, nap_six_times, NULL};
+	ck_assert_int_eq(thread_start(&mem_libc, &conf, &naps), 0);
+	ck_assert_ptr_null(thread_join(naps));
+	json_t *root = told(t, 4096);
+	const char *state = timeline_switches_state(t);
+	ck_assert_msg(
+		strstr(state, "without the wait") || strstr(state, "not permitted"), "%s", state);
+	check_naps(root, state);
+	json_decref(root);
+	ck_assert_ptr_null(timeline_free(t));
+}
+
+START_TEST(without_privileges_the_wait_is_not_told)
+{
+	struct thread *t;
+	struct thread_conf conf = {"poor-0", &label_main, record_unprivileged, NULL};
+	ck_assert_int_eq(thread_start(&mem_libc, &conf, &t), 0);
+	ck_assert_ptr_null(thread_join(t));
+}
+END_TEST
+
+static void *burn(void *arg UNUSED)
+{
+	while (!__atomic_load_n(&leave, __ATOMIC_RELAXED))
+		continue;
+	return NULL;
+}
+
+START_TEST(who_shares_a_processor_is_preempted)
+{
+	cpu_set_t before, one;
+	pthread_t other_thread;
+	struct timespec begun, now;
+	__atomic_store_n(&leave, false, __ATOMIC_RELAXED);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	int cpu = sched_getcpu();
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	struct timeline *t = started_with(&mem_libc, 10000, true);
+	ck_assert_int_eq(pthread_create(&other_thread, NULL, burn, NULL), 0);
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+	do
+		(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - begun.tv_sec) * 1000000000L + now.tv_nsec - begun.tv_nsec < 60000000L);
+	__atomic_store_n(&leave, true, __ATOMIC_RELAXED);
+	(void)pthread_join(other_thread, NULL);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(before), &before), 0);
+	json_t *root = told(t, 4096);
+	if (strncmp(timeline_switches_state(t), "recorded", 8) == 0)
+		ck_assert_uint_gt(times_of(root, gettid(), "off cpu", "preempted").n, 0);
+	json_decref(root);
+	ck_assert_ptr_null(timeline_free(t));
+}
+END_TEST
+
 UNIT_MAIN(scopes_nest_in_the_order_of_time, threads_that_come_and_go_are_kept,
 	text_is_the_same_by_bytes, what_finds_no_room_is_counted, a_full_ring_is_told_and_made_good,
-	scopes_too_deep_are_counted, recordings_begin_and_end_under_load,
+	scopes_too_deep_are_counted, naps_are_off_the_processor,
+	where_perf_is_refused_scopes_remain, without_privileges_the_wait_is_not_told,
+	who_shares_a_processor_is_preempted, recordings_begin_and_end_under_load,
 	want_of_memory_leaves_nothing)
