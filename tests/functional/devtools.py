@@ -179,12 +179,12 @@ class Page:
 
     @staticmethod
     def downloaded(folder, suffix, seconds=20):
-        """The text of the file so named, once it is whole."""
+        """The bytes of the file so named, once it is whole."""
         deadline = time.monotonic() + seconds * SLOW
         while True:
             # Chromium writes under another name and renames at the end.
             if found := list(folder.glob(f"*{suffix}")):
-                return found[0].read_text()
+                return found[0].read_bytes()
             assert time.monotonic() < deadline, f"no {suffix} in {list(folder.iterdir())}"
             time.sleep(0.05)
 

@@ -3,6 +3,7 @@ import {openCreate} from "./create.js";
 import {h} from "./dom.js";
 import {downloadButton} from "./download.js";
 import {figuresPanel} from "./figures.js";
+import {gatePanel} from "./gate.js";
 import {firewallHint} from "./hint.js";
 import {icon} from "./icons.js";
 import {jobsPanel} from "./jobs.js";
@@ -15,6 +16,7 @@ export const fleetView = (main, at, state, signal) => {
 	document.title = "Fleet · nl6";
 	let total = null;
 	const figures = figuresPanel(), hint = firewallHint();
+	const gate = gatePanel({signal});
 	const create = async () => {
 		const batch = await openCreate();
 		if (batch) jobs.follow(batch);
@@ -40,7 +42,7 @@ export const fleetView = (main, at, state, signal) => {
 				...exports, removeAll,
 				h("button", {class: "button main", type: "button", id: "create", onclick: create},
 					icon("plus"), "Create devices"))),
-		figures.el, hint.el, jobs.el, table.el);
+		figures.el, hint.el, jobs.el, gate.el, table.el);
 
 	const refresh = watchFleet({
 		status(status, nowMs) {

@@ -330,7 +330,7 @@ def test_files_of_the_fleet_are_saved(page, own_console, tmp_path):
     page.wait_text("#say", "Export CSV: saved")
     page.click(".actions button:nth-child(2)")
     page.wait_text("#say", "Route script: saved")
-    csv, script = page.downloaded(tmp_path, ".csv"), page.downloaded(tmp_path, ".sh")
+    csv, script = page.downloaded(tmp_path, ".csv").decode(), page.downloaded(tmp_path, ".sh").decode()
     assert csv.startswith("Device ID,IP Address,") and csv.count("\n") == 11
     assert script.startswith("#!")
     page.failed.clear()
@@ -341,7 +341,7 @@ def test_file_is_saved_without_a_token(page, console, tmp_path):
     page.open(console.url)
     page.wait("!document.getElementById('delete-all').disabled")
     page.click(".actions button:nth-child(1)")
-    csv = page.downloaded(tmp_path, ".csv", 120)
+    csv = page.downloaded(tmp_path, ".csv", 120).decode()
     assert csv.count("\n") == console.count + 1
 
 
