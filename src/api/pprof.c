@@ -2,8 +2,10 @@
  * Its errors are texts as theirs; only a closed gate is told in the API's own form. */
 #include "api/api.h"
 #include "profiling/gate.h"
+#include "profiling/timeline.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #define SYMBOL_BODY_BYTES (1u << 20)
 #define SYMBOLS_MAX 65536
 #define CPU_SECONDS_DEFAULT 30
+#define TRACE_SECONDS_DEFAULT 1.0
 #define TOO_LONG "profile duration exceeds server's WriteTimeout"
 
 /* In the order of their names, as the index lists them. */
@@ -35,13 +38,15 @@ static const struct served {
 	{"profile", CAPTURE_CPU, NULL, "CPU profile of so many seconds (below 30)"},
 	{"symbol", CAPTURE_SYMBOL, NULL,
 		"Function names of the program counters in the query or body"},
+	{"trace", CAPTURE_TRACE, "trace.json",
+		"Label scopes of every thread as a timeline, for Perfetto or speedscope"},
 	{"threadcreate", CAPTURE_THREADCREATE, NULL, "Where each thread was made"},
 };
 
 /* Kinds that are nothing but what happens meanwhile. */
 static bool lasts(enum capture_kind kind)
 {
-	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU;
+	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE;
 }
 
 static int refuse(struct request *rq, unsigned status, const char *text)
@@ -98,6 +103,15 @@ static bool read_number(const char *s, long long *ret_n)
 	return !*end && end != s && errno == 0;
 }
 
+static double read_seconds(const char *s, double otherwise)
+{
+	char *end;
+	if (!s || !*s)
+		return otherwise;
+	double n = strtod(s, &end);
+	return !*end && n > 0 && isfinite(n) ? n : otherwise;
+}
+
 /* The seconds and form that the query asks for; 0, or a refusal that was answered: 1. */
 static int read_query(struct request *rq, const struct served *s, struct capture_ask *ask)
 {
@@ -106,6 +120,13 @@ static int read_query(struct request *rq, const struct served *s, struct capture
 	long long n = 0, debug = 0;
 	bool is_number = read_number(seconds, &n);
 	(void)read_number(request_query(rq, "debug"), &debug);
+	if (s->kind == CAPTURE_TRACE) {
+		double some = read_seconds(seconds, TRACE_SECONDS_DEFAULT);
+		if (some * (double)NS_PER_SEC >= (double)GATE_CAPTURE_MAX_NS)
+			return refuse(rq, 400, TOO_LONG), 1;
+		ask->duration_ns = (uint64_t)(some * (double)NS_PER_SEC) + 1;
+		return 0;
+	}
 	if (s->kind == CAPTURE_SYMBOL || s->file)
 		return 0;
 	if (lasts(s->kind)) {
@@ -187,6 +208,17 @@ static const struct served *find(const char *name)
 /* ticket: what read_query found. */
 enum { TICKET_TEXT = 1, TICKET_DELTA = 2 };
 
+static ssize_t read_trace(void *timeline, char *buf, size_t room)
+{
+	ssize_t n = timeline_read(timeline, buf, room);
+	return n == TIMELINE_END ? REPLY_STREAM_END : n;
+}
+
+static void free_trace(void *timeline)
+{
+	(void)timeline_free(timeline);
+}
+
 static int captured(struct request *rq)
 {
 	const struct served *s = find(rq->url.segments[2]);
@@ -194,6 +226,13 @@ static int captured(struct request *rq)
 	int r = gate_captured(rq->work, &body);
 	if (r == -ENOENT)
 		return refuse_closed(rq);
+	if (r == 0 && s->kind == CAPTURE_TRACE) {
+		reply_streamed(rq, NULL,
+			&(struct reply_stream){read_trace, free_trace, gate_traced(rq->work)});
+		reply_header(
+			&rq->reply, "Content-Disposition", "attachment; filename=\"%s\"", s->file);
+		return 0;
+	}
 	if (r == -EBUSY)
 		return refuse(rq, 500, "Could not enable off-CPU profiling: already in use");
 	if (r < 0)
@@ -220,6 +259,9 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 		(void)later_unref(rq->later);
 		if (r == -ENOENT)
 			return refuse_closed(rq);
+		if (r == -EBUSY && s->kind == CAPTURE_TRACE)
+			return refuse(
+				rq, 500, "Could not enable tracing: tracing is already enabled");
 		if (r == -EBUSY)
 			return refuse(rq, 500,
 				"Could not enable CPU profiling: cpu profiling already in use");
@@ -292,6 +334,10 @@ static const struct route_answer named_answers[] = {
 static const struct route_answer delta_answers[] = {
 	{200, "A gzipped profile.proto", "str", "application/octet-stream"}, REFUSED(500), CLOSED,
 	{0}};
+static const struct route_query trace_query[] = {
+	{"seconds", "How long to record, like 2.5; below 30", "str", 0, 0}, {0}};
+static const struct route_answer trace_answers[] = {
+	{200, "Trace Event JSON", "any", NULL}, REFUSED(400), REFUSED(500), CLOSED, {0}};
 static const struct route_answer symbol_answers[] = {
 	{200, "num_symbols: 1, then an address and its function a line", "str",
 		"text/plain; charset=utf-8"},
@@ -328,6 +374,7 @@ const struct route pprof_routes[] = {
 	SERVED("profile", profile_answers, profile_query, "CPU time, by stack and label"),
 	SERVED("symbol", symbol_answers, NULL, "Names of program counters"),
 	SERVED("threadcreate", named_answers, named_query, "Where threads were made"),
+	SERVED("trace", trace_answers, trace_query, "Label scopes of threads over time"),
 	{GET, PATH "{name*}", pprof, 0, "Refuse an unknown profile", NULL, NULL, NULL, true},
 	{POST, PATH "{name*}", pprof, SYMBOL_BODY_BYTES, "Refuse an unknown profile", NULL, NULL,
 		NULL, true},

@@ -25,7 +25,7 @@ static bool is_delta(enum capture_kind kind)
 
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug)
 {
-	if (kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU)
+	if (kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE)
 		return duration_ns > 0;
 	if (kind == CAPTURE_SYMBOL || is_delta(kind))
 		return duration_ns == 0 && debug == 0;
@@ -110,6 +110,9 @@ int capture_begin(struct capture_tools *t, struct capture *c)
 		r = sampler_read_start(t->sampler, CAPTURE_STACKS, &c->reader);
 	else if (c->ask.kind == CAPTURE_OFFCPU)
 		r = contention_offcpu_start(t->contention);
+	else if (c->ask.kind == CAPTURE_TRACE)
+		r = timeline_start(&(struct timeline_env){t->mem, t->clk},
+			&(struct timeline_conf){CAPTURE_TRACE_EVENTS, true}, &c->timeline);
 	else
 		r = gather_new(t, c->ask.kind, &c->before);
 	if (r < 0)
@@ -172,6 +175,10 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 	c->ends_ns = 0;
 	if (c->ask.kind == CAPTURE_SYMBOL)
 		return end_symbol(t, &c->ask, out);
+	if (c->ask.kind == CAPTURE_TRACE) {
+		timeline_stop(c->timeline);
+		return 0;
+	}
 	AUTO(stacks) struct stacks *stacks = NULL;
 	uint64_t duration_ns;
 	if (c->ask.kind == CAPTURE_GOROUTINE && c->ask.debug >= 2)
@@ -190,6 +197,12 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 			    : profile_encode(t->mem, t->symbols, &ask, out);
 }
 
+void capture_poll(struct capture *c)
+{
+	if (c->timeline && c->ends_ns)
+		timeline_poll(c->timeline);
+}
+
 void capture_abort(struct capture *c)
 {
 	c->ends_ns = 0;
@@ -202,5 +215,6 @@ void capture_abort(struct capture *c)
 	}
 	if (c->offcpu)
 		(void)!contention_offcpu_stop(TAKE(c->offcpu), NULL);
+	c->timeline = timeline_free(c->timeline);
 	c->before = stacks_free(c->before);
 }

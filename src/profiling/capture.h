@@ -10,9 +10,13 @@
 #include "profiling/sampler.h"
 #include "profiling/stacks.h"
 #include "profiling/symbol.h"
+#include "profiling/timeline.h"
 
 #define CAPTURE_STACKS (1u << 18)
 #define CAPTURE_DELTAS 3
+#define CAPTURE_TRACE_EVENTS (1u << 18)
+/* How often what goes on wants capture_poll. */
+#define CAPTURE_POLL_NS (50 * NS_PER_MS)
 /* What captures read from: the parts of the profiler while the gate is open; the gate's. */
 struct capture_tools {
 	const struct mem *mem;
@@ -30,6 +34,7 @@ struct capture {
 	struct sampler_reader *reader;
 	struct contention *offcpu; /* that it has started */
 	struct stacks *before;
+	struct timeline *timeline;
 };
 
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug);
@@ -38,5 +43,7 @@ MUST_CHECK int capture_begin(struct capture_tools *t, struct capture *c);
 /* Completes it into *out; why: a comment for what ended before its time, or NULL. -ENOMEM. */
 MUST_CHECK int capture_end(
 	struct capture_tools *t, struct capture *c, const char *why, struct text *out);
+/* Takes over what threads noted for a trace; nothing for the others. */
+void capture_poll(struct capture *c);
 /* Frees what capture_begin took; after capture_end it does nothing. */
 void capture_abort(struct capture *c);

@@ -191,6 +191,11 @@ int gate_capture(struct gate *g, const struct capture_ask *ask, const struct gat
 	return 0;
 }
 
+struct timeline *gate_traced(struct gate_job *j)
+{
+	return TAKE(j->capture.timeline);
+}
+
 int gate_captured(struct gate_job *j, struct text **ret_body)
 {
 	*ret_body = &j->body;

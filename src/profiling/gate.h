@@ -56,6 +56,7 @@ enum capture_kind {
 	CAPTURE_DELTA_MUTEX,
 	CAPTURE_DELTA_BLOCK,
 	CAPTURE_SYMBOL,
+	CAPTURE_TRACE,
 	CAPTURE_KINDS
 };
 enum gate_opener { GATE_BY_FLAG, GATE_BY_REST, GATE_BY_REVERT };
@@ -91,6 +92,7 @@ uint64_t gate_count(const struct gate_status *st, enum capture_kind kind);
 
 /* What was asked of the gate and its outcome; any thread. The asker owns one reference. */
 struct gate_job;
+struct timeline;
 struct gate_done {
 	void (*done)(void *arg); /* once, on the gate's thread, when there is an outcome */
 	void *arg;
@@ -115,16 +117,19 @@ int gate_turned(const struct gate_job *j, const struct gate_status **ret_status)
 
 struct capture_ask {
 	enum capture_kind kind;
-	uint64_t
-		duration_ns; /* CPU, OFFCPU: how long; others: 0 is now, else what changes within */
-	unsigned debug;	     /* 0: profile.proto; 1, 2: text */
+	/* CPU, OFFCPU, TRACE: how long; others: 0 is now, else what changes within. */
+	uint64_t duration_ns;
+	unsigned debug;	      /* 0: profile.proto; 1, 2: text */
 	const uintptr_t *pcs; /* SYMBOL; copied */
 	uint32_t n_pcs;
 };
 /* Queues a capture. -ENOENT: the gate is closed; -EBUSY: the CPU is sampled for another already and
- * sharing is off; -EOPNOTSUPP: no such form of this kind; -ESHUTDOWN, -ENOMEM. */
+ * sharing is off, or threads are traced for another; -EOPNOTSUPP: no such form of this kind;
+ * -ESHUTDOWN, -ENOMEM. */
 MUST_CHECK int gate_capture(struct gate *g, const struct capture_ask *ask,
 	const struct gate_done *done, struct gate_job **ret_job);
 /* After done: 0 and what was captured, which may be taken out of *ret_body; else -ENOENT (closed
  * before it began), -ENOMEM. */
 int gate_captured(struct gate_job *j, struct text **ret_body);
+/* Of a TRACE, instead: the caller frees it. */
+struct timeline *gate_traced(struct gate_job *j);

@@ -24,6 +24,7 @@ static void unref(struct gate_job *j)
 		return;
 	const struct mem *mem = j->gate->env.mem;
 	text_done(&j->body);
+	(void)timeline_free(j->capture.timeline);
 	mem_free(mem, (void *)(uintptr_t)j->capture.ask.pcs);
 	mem_free(mem, j);
 }
@@ -50,6 +51,7 @@ void gate_finish(struct gate_job *j, int r)
 		if (j->kind == GATE_CAPTURE) {
 			g->n_captures--;
 			g->cpu_captures -= j->capture.ask.kind == CAPTURE_CPU;
+			g->traces -= j->capture.ask.kind == CAPTURE_TRACE;
 			g->captures_made += r == 0;
 		}
 	}
@@ -74,7 +76,8 @@ static int may_capture(struct gate *g, const struct gate_job *j)
 {
 	if (!g->now.enabled)
 		return -ENOENT;
-	if (j->capture.ask.kind != CAPTURE_CPU || g->conf.share_cpu || !g->cpu_captures)
+	bool cpu = j->capture.ask.kind == CAPTURE_CPU && !g->conf.share_cpu && g->cpu_captures;
+	if (!cpu && !(j->capture.ask.kind == CAPTURE_TRACE && g->traces))
 		return 0;
 	stat_add(&g->captures_refused, 1);
 	return -EBUSY;
@@ -94,6 +97,7 @@ int gate_submit(struct gate *g, struct gate_job *j)
 	if (j->kind == GATE_CAPTURE) {
 		g->n_captures++;
 		g->cpu_captures += j->capture.ask.kind == CAPTURE_CPU;
+		g->traces += j->capture.ask.kind == CAPTURE_TRACE;
 	}
 	*g->queue_end = j;
 	g->queue_end = &j->next;
@@ -160,12 +164,13 @@ static void begin_capture(struct gate *g, struct gate_job *j)
 	}
 }
 
-enum next { NEXT_JOB, NEXT_CAPTURE, NEXT_REVERT, NEXT_END };
+enum next { NEXT_JOB, NEXT_CAPTURE, NEXT_POLL, NEXT_REVERT, NEXT_END };
 
 /* Waits for what is next. */
 static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 {
 	LOCK_SCOPE(&g->lock);
+	uint64_t poll_ns = clk_ns(g->env.clk) + CAPTURE_POLL_NS;
 	for (;;) {
 		uint64_t now_ns = clk_ns(g->env.clk), until_ns = UINT64_MAX;
 		*ret_job = g->queue;
@@ -184,8 +189,12 @@ static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 		}
 		if (g->revert_pending && g->revert_ns <= now_ns)
 			return NEXT_REVERT;
+		if (g->traces && g->captures && poll_ns <= now_ns)
+			return NEXT_POLL;
+		if (g->traces && g->captures)
+			until_ns = poll_ns;
 		if (g->revert_pending)
-			until_ns = g->revert_ns;
+			until_ns = MIN(until_ns, g->revert_ns);
 		for (const struct gate_job *j = g->captures; j; j = j->next)
 			until_ns = MIN(until_ns, j->capture.ends_ns);
 		if (until_ns == UINT64_MAX)
@@ -209,6 +218,10 @@ void gate_run(void *arg)
 			break;
 		case NEXT_CAPTURE:
 			end_capture(g, j, NULL);
+			break;
+		case NEXT_POLL:
+			for (j = g->captures; j; j = j->next)
+				capture_poll(&j->capture);
 			break;
 		case NEXT_REVERT:
 			gate_do_revert(g);

@@ -50,7 +50,7 @@ def is_refusal(reply, status, text):
 def test_closed_every_path_is_503(nl6):
     it = nl6()
     paths = ["", "profile", "profile?seconds=99", "profile?seconds=x", "symbol?0x1", "cmdline",
-             "trace", "nothing", "a/b", "heap?debug=1&seconds=-1", *NAMED, *DELTAS]
+             "trace", "offcpu", "nothing", "a/b", "heap?debug=1&seconds=-1", *NAMED, *DELTAS]
     for path in paths:
         for method in "GET", "POST":
             reply = pprof(it, path, method)
@@ -189,6 +189,31 @@ def test_symbols(opened):
     assert pprof(opened, "symbol", "POST", b"\xff\x00" * 100).text == "num_symbols: 1\n"
 
 
+def test_trace(opened):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        first = pool.submit(pprof, opened, "trace?seconds=2.5")
+        until(20, lambda: opened.get("/api/v1/profiling").data["sampler"]["captures"], "capture")
+        is_refusal(pprof(opened, "trace"), 500,
+                   "Could not enable tracing: tracing is already enabled")
+        reply = first.result()
+    assert reply.status == 200 and reply.headers["Content-Type"] == "application/json"
+    assert reply.headers["Content-Disposition"] == 'attachment; filename="trace.json"'
+    events = reply.json["traceEvents"]
+    names = {e["args"]["name"] for e in events if e.get("name") == "thread_name"}
+    assert {"main", "profiling-0", "profiling-1"} <= names
+    is_refusal(pprof(opened, "trace?seconds=30"), 400,
+               "profile duration exceeds server's WriteTimeout")
+    assert pprof(opened, "trace?seconds=-1").status == 200  # as 1, like what is no number
+
+
+def test_a_gate_that_closes_ends_a_trace(opened):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asked = pool.submit(pprof, opened, "trace?seconds=29")
+        until(20, lambda: opened.get("/api/v1/profiling").data["sampler"]["captures"], "capture")
+        assert turn(opened, enabled=False).status == 200
+        assert asked.result(timeout=15 * SLOW).json["traceEvents"]
+
+
 def test_head_and_http_1_0(opened):
     connection = http.client.HTTPConnection(opened.url.removeprefix("http://"), timeout=60 * SLOW)
     connection.request("HEAD", "/debug/pprof/goroutine")
@@ -207,7 +232,8 @@ def test_clients_come_and_go_while_it_opens_and_closes(opened):
         while not stop.is_set():
             seen.add((path, pprof(opened, path).status))
 
-    paths = ["goroutine", "heap", "profile?seconds=1", "delta_heap", "symbol?0x1", ""]
+    paths = ["goroutine", "heap", "profile?seconds=1", "delta_heap", "symbol?0x1", "",
+             "trace?seconds=0.1", "offcpu?seconds=1", "heap?seconds=1"]
     with concurrent.futures.ThreadPoolExecutor(len(paths)) as pool:
         running = [pool.submit(scrape, p) for p in paths]
         for i in range(30):
