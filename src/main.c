@@ -196,10 +196,10 @@ static int make(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = stats_new(&mem_libc, &n->stats);
 	if (r == 0)
-		r = make_fleet(n);
-	if (r == 0)
 		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats}, &n->conf.gate,
 			&n->gate);
+	if (r == 0)
+		r = make_fleet(n);
 	if (r == 0)
 		r = make_api(n, fault);
 	return r;
@@ -208,12 +208,12 @@ static int make(struct nl6 *n, struct fault *fault)
 static void unmake(struct nl6 *n)
 {
 	n->api = api_free(n->api);
-	n->gate = gate_free(n->gate);
 	n->batches = batches_free(n->batches);
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
 	n->fleet = fleet_free(n->fleet);
 	n->types = types_free(n->types);
+	n->gate = gate_free(n->gate);
 	n->stats = stats_free(n->stats);
 	n->devices_dir = mem_free(&mem_libc, n->devices_dir);
 	n->web_dir = mem_free(&mem_libc, n->web_dir);

@@ -11,18 +11,44 @@
 
 #define BODY_BYTES (4u << 10)
 
-static void put_ends(struct text *t, const struct sampler_status *s)
+/* Walks that did not reach the entry, by reason. */
+static void put_truncated(struct text *t, const uint64_t ends[UNWIND_ENDS])
 {
 	text_key(t, "truncated");
 	text_put(t, "{");
 	for (unsigned i = 0; i < UNWIND_ENDS; i++)
 		if (i != UNWIND_ENTRY)
-			text_kv_u64(t, unwind_end_text((enum unwind_end)i), s->ends[i]);
+			text_kv_u64(t, unwind_end_text((enum unwind_end)i), ends[i]);
 	text_put(t, "}");
+}
+
+static void put_ends(struct text *t, const struct sampler_status *s)
+{
+	put_truncated(t, s->ends);
 	text_key(t, "lost");
 	text_put(t, "{");
 	for (unsigned i = 0; i < SAMPLER_LOST_N; i++)
 		text_kv_u64(t, sampler_lost_text[i], s->lost[i]);
+	text_put(t, "}");
+}
+
+static void put_heap(struct text *t, const struct heap_status *heap)
+{
+	text_key(t, "heap");
+	text_put(t, "{");
+	text_kv_u64(t, "rate", heap->rate_bytes);
+	text_kv_u64(t, "samples", heap->samples);
+	text_kv_u64(t, "live", heap->live);
+	text_kv_u64(t, "stacks", heap->stacks);
+	text_kv_u64(t, "folded", heap->folded);
+	text_kv_u64(t, "mapped_bytes", heap->mapped_bytes);
+	text_kv_u64(t, "bytes", heap->bytes);
+	text_key(t, "lost");
+	text_put(t, "{");
+	for (unsigned i = 0; i < HEAP_LOST_N; i++)
+		text_kv_u64(t, heap_lost_text[i], heap->lost[i]);
+	text_put(t, "}");
+	put_truncated(t, heap->ends);
 	text_put(t, "}");
 }
 
@@ -52,6 +78,7 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
 	text_kv_u64(t, "block_rate", st->block_rate_ns);
 	put_ends(t, s);
+	put_heap(t, &st->heap);
 	text_kv_str(t, "unwinder", st->unwind.method);
 	text_kv_u64(t, "unwind_rows", st->unwind.rows);
 	text_kv_u64(t, "addresses", st->symbols.addresses);
@@ -213,11 +240,14 @@ const struct schema profiling_schemas[] = {
 		", sdk_errors?:int 'Of this push', last_error?:str, pprof_path:str"
 		", revert_pending:bool, revert_at?:time, revert_to?:bool, revert_to_address?:str"
 		", sampler?:Sampler}"},
+	{"Heap", "{rate:int 'Mean bytes between samples', samples:int, live:int 'Samples in use'"
+		 ", stacks:int 'By label and size', folded:int, mapped_bytes:int 'Of pools'"
+		 ", bytes:int 'Memory of the sampler', lost:map<int>, truncated:map<int>}"},
 	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
 		    ", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
 		    ", samples:int, mutex_fraction:int, block_rate:int 'Nanoseconds'"
 		    ", truncated:map<int> 'Walks that did not reach the entry, by reason'"
-		    ", lost:map<int> 'Samples by reason', unwinder:str, unwind_rows:int"
+		    ", lost:map<int> 'Samples by reason', heap:Heap, unwinder:str, unwind_rows:int"
 		    ", addresses:int 'Looked up', addresses_unknown:int 'Without a name'"
 		    ", no_debug_info?:str 'A file without it', captures:int 'Under way'"
 		    ", bytes:int 'Memory of the profiler', opened_by:str 'flag, rest or revert'"

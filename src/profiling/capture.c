@@ -35,6 +35,10 @@ bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned deb
 static int gather(struct capture_tools *t, enum capture_kind kind, struct stacks *to)
 {
 	switch (profile_of[kind]) {
+	case PROFILE_HEAP:
+	case PROFILE_ALLOCS:
+		heap_read(t->heap, to);
+		return 0;
 	case PROFILE_GOROUTINE:
 		return goroutine_gather(t->mem, t->sampler, to, NULL);
 	case PROFILE_THREADCREATE:
@@ -170,6 +174,19 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 	return 0;
 }
 
+static int64_t period_of(const struct capture_tools *t, enum profile_kind kind)
+{
+	switch (kind) {
+	case PROFILE_CPU:
+		return (int64_t)(NS_PER_SEC / t->cpu_hz);
+	case PROFILE_HEAP:
+	case PROFILE_ALLOCS:
+		return (int64_t)t->heap_rate_bytes;
+	default:
+		return 0;
+	}
+}
+
 int capture_end(struct capture_tools *t, struct capture *c, const char *why, struct text *out)
 {
 	c->ends_ns = 0;
@@ -188,7 +205,7 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 		return r;
 	struct profile_ask ask = {.kind = profile_of[c->ask.kind],
 		.stacks = stacks,
-		.period = c->ask.kind == CAPTURE_CPU ? (int64_t)(NS_PER_SEC / t->cpu_hz) : 0,
+		.period = period_of(t, profile_of[c->ask.kind]),
 		.time_ns = (int64_t)(c->ask.kind == CAPTURE_CPU ? c->begun_wall_ns
 								: clk_wall_ns(t->clk)),
 		.duration_ns = (int64_t)duration_ns,

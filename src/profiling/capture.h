@@ -22,10 +22,12 @@ struct capture_tools {
 	const struct mem *mem;
 	const struct clk *clk;
 	uint32_t cpu_hz;
+	uint64_t heap_rate_bytes;
 	struct walker *walker;
 	struct sampler *sampler;
 	struct symbols *symbols;
 	struct contention *contention;
+	struct heap *heap;
 	struct stacks *last[CAPTURE_DELTAS]; /* of delta_heap, _mutex, _block; NULL: not read yet */
 };
 struct capture {

@@ -12,6 +12,12 @@ const struct flag gate_flags[] = {
 		"CPU samples a second of CPU time that the profiler takes while it is asked to"),
 	FLAG_BOOL(struct gate_conf, share_cpu, "profiling-share-cpu", false,
 		"Let any number of CPU profiles run at once; else the second is refused"),
+	FLAG_U64(struct gate_conf, heap_rate_bytes, "profiling-heap-rate", 512 << 10, 1, 1 << 30,
+		"Mean bytes allocated between two samples of the heap while the gate is open; "
+		"1: every allocation"),
+	FLAG_BOOL(struct gate_conf, heap_at_boot, "profiling-heap-at-boot", false,
+		"Sample the heap from the start on, gate open or not, so that all of it has a "
+		"stack"),
 	FLAG_U32(struct gate_conf, mutex_fraction, "profiling-mutex-fraction", 0, 0, 1000000,
 		"Note one of `N` contentions of locks while the gate is open; 0: none"),
 	FLAG_U64(struct gate_conf, block_rate_ns, "profiling-block-rate", 0, 0, 1000000000000,
@@ -52,6 +58,11 @@ int gate_new(const struct gate_env *env, const struct gate_conf *conf, struct ga
 	lock_init(&g->lock);
 	cond_init(&g->changed);
 	int r = stats_attach(env->stats, gate_counters, NULL, g);
+	if (r == 0 && conf->heap_at_boot)
+		r = walker_new(env->mem, &g->boot_walker);
+	if (r == 0 && conf->heap_at_boot)
+		r = heap_open(&(struct heap_env){env->mem, g->boot_walker},
+			&(struct heap_conf){.rate_bytes = conf->heap_rate_bytes}, &g->boot_heap);
 	if (r < 0) {
 		(void)gate_free(g);
 		return r;
@@ -66,6 +77,8 @@ struct gate *gate_free(struct gate *g)
 		return NULL;
 	gate_stop(g);
 	stats_detach(g->env.stats, g);
+	g->boot_heap = heap_close(g->boot_heap);
+	g->boot_walker = walker_free(g->boot_walker);
 	cond_done(&g->changed);
 	lock_done(&g->lock);
 	return mem_free(g->env.mem, g);
@@ -133,11 +146,12 @@ static void put_profiler(struct gate *g, struct gate_status *st)
 	st->captures = g->n_captures;
 	sampler_status(g->tools.sampler, &st->sampler);
 	walker_info(g->tools.walker, &st->unwind);
+	heap_status(g->tools.heap, &st->heap);
 	st->symbols = g->symbols_info;
 	st->mutex_fraction = g->conf.mutex_fraction;
 	st->block_rate_ns = g->conf.block_rate_ns;
-	st->bytes = contention_bytes(g->tools.contention) + st->sampler.bytes + st->unwind.bytes +
-		    st->symbols.bytes;
+	st->bytes = st->heap.bytes + contention_bytes(g->tools.contention) + st->sampler.bytes +
+		    st->unwind.bytes + st->symbols.bytes;
 }
 
 void gate_status(struct gate *g, struct gate_status *ret_status)
@@ -162,7 +176,16 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 
 uint64_t gate_count(const struct gate_status *st, enum capture_kind kind)
 {
-	return kind == CAPTURE_GOROUTINE || kind == CAPTURE_THREADCREATE ? st->sampler.threads : 0;
+	switch (kind) {
+	case CAPTURE_GOROUTINE:
+	case CAPTURE_THREADCREATE:
+		return st->sampler.threads;
+	case CAPTURE_HEAP:
+	case CAPTURE_ALLOCS:
+		return st->heap.stacks;
+	default:
+		return 0;
+	}
 }
 
 int gate_capture(struct gate *g, const struct capture_ask *ask, const struct gate_done *done,

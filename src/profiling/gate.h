@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "profiling/address.h"
+#include "profiling/heap.h"
 #include "profiling/sampler.h"
 #include "profiling/symbol.h"
 
@@ -23,7 +24,9 @@ struct gate_conf {
 	const char *pyroscope; /* NULL: not given */
 	uint32_t cpu_hz;       /* 1..1000 */
 	bool share_cpu;
-	uint32_t mutex_fraction; /* see contention.h; 0: off */
+	uint64_t heap_rate_bytes; /* mean bytes between samples, >= 1 */
+	bool heap_at_boot;	  /* from gate_new on, whether or not the gate is open */
+	uint32_t mutex_fraction;  /* see contention.h; 0: off */
 	uint64_t block_rate_ns;
 };
 extern const struct flag gate_flags[];
@@ -82,6 +85,7 @@ struct gate_status {
 	uint32_t mutex_fraction;
 	uint64_t block_rate_ns;
 	struct symbols_info symbols;
+	struct heap_status heap;
 	uint64_t bytes; /* all of the profiler's memory */
 };
 /* Any thread; does not wait for what is under way. */

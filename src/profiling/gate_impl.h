@@ -50,6 +50,9 @@ struct gate {
 	bool revert_pending, revert_chain; /* chain: which way the first timed turn went */
 	uint64_t revert_ns, revert_at_ns, revert_after_ns; /* monotonic, since 1970, how long */
 	struct gate_pair revert_to;
+	/* With heap_at_boot: of the whole life of the gate. */
+	struct walker *boot_walker;
+	struct heap *boot_heap;
 	/* Parts are set and cleared under the lock by the gate's thread, which alone uses them. */
 	struct capture_tools tools;
 	uint64_t opens, closes, captures_made, captures_refused;

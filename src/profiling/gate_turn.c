@@ -14,31 +14,48 @@ static void copy_text(char *to, size_t room, const char *from)
 	(void)snprintf(to, room, "%s", from ? from : "");
 }
 
-static void drop_tools(struct capture_tools *t)
+static void drop_tools(const struct gate *g, struct capture_tools *t)
 {
 	t->contention = contention_close(t->contention);
+	if (!g->boot_heap)
+		t->heap = heap_close(t->heap);
 	t->sampler = sampler_close(t->sampler);
 	t->symbols = symbols_free(t->symbols);
 	for (unsigned i = 0; i < CAPTURE_DELTAS; i++)
 		t->last[i] = stacks_free(t->last[i]);
-	t->walker = walker_free(t->walker);
+	if (!g->boot_walker)
+		t->walker = walker_free(t->walker);
+}
+
+static int make_tools(const struct gate *g, struct capture_tools *t)
+{
+	int r = t->walker ? 0 : walker_new(t->mem, &t->walker);
+	if (r == 0)
+		r = symbols_new(t->mem, &t->symbols);
+	if (r == 0)
+		r = sampler_open(&(struct sampler_env){t->mem, t->clk, t->walker},
+			&(struct sampler_conf){t->cpu_hz}, &t->sampler);
+	if (r == 0 && !t->heap)
+		r = heap_open(&(struct heap_env){t->mem, t->walker},
+			&(struct heap_conf){.rate_bytes = t->heap_rate_bytes}, &t->heap);
+	if (r == 0)
+		r = contention_open(&(struct contention_env){t->mem, t->clk, t->walker},
+			&(struct contention_conf){g->conf.mutex_fraction, g->conf.block_rate_ns},
+			&t->contention);
+	return r;
 }
 
 static int open_tools(struct gate *g)
 {
-	struct capture_tools t = {.mem = g->env.mem, .clk = g->env.clk, .cpu_hz = g->conf.cpu_hz};
-	int r = walker_new(t.mem, &t.walker);
-	if (r == 0)
-		r = symbols_new(t.mem, &t.symbols);
-	if (r == 0)
-		r = sampler_open(&(struct sampler_env){t.mem, t.clk, t.walker},
-			&(struct sampler_conf){t.cpu_hz}, &t.sampler);
-	if (r == 0)
-		r = contention_open(&(struct contention_env){t.mem, t.clk, t.walker},
-			&(struct contention_conf){g->conf.mutex_fraction, g->conf.block_rate_ns},
-			&t.contention);
+	struct capture_tools t = {.mem = g->env.mem,
+		.clk = g->env.clk,
+		.cpu_hz = g->conf.cpu_hz,
+		.heap_rate_bytes = g->conf.heap_rate_bytes,
+		.walker = g->boot_walker,
+		.heap = g->boot_heap};
+	int r = make_tools(g, &t);
 	if (r < 0) {
-		drop_tools(&t);
+		drop_tools(g, &t);
 		return r;
 	}
 	LOCK_SCOPE(&g->lock);
@@ -58,7 +75,7 @@ static void close_tools(struct gate *g, const char *why)
 		g->tools = (struct capture_tools){0};
 		stat_add(&g->closes, 1);
 	}
-	drop_tools(&t);
+	drop_tools(g, &t);
 }
 
 /* The state as people write it. */
