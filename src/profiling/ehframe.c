@@ -215,8 +215,28 @@ static int add_row(struct ehframe_table *t, uintptr_t pc, const struct ehframe_r
 	return 0;
 }
 
-/* Frame address expressions that occur: breg N (deref) (plus_uconst M | constant plus), and the one
- * that every PLT carries. Anything else is unknown. */
+/* breg N, lit K, mul, plus, deref, plus_uconst M behind the first breg: OpenSSL's AVX2 code. */
+static void set_cfa_indexed(struct ehframe_recipe *r, unsigned reg, int64_t off, struct rd *e)
+{
+	unsigned index = rd_u8(e) - 0x70u;
+	int64_t index_off = read_sleb(e);
+	unsigned scale = rd_u8(e) - 0x30u;
+	if (rd_u8(e) != 0x1e || rd_u8(e) != 0x22 || rd_u8(e) != 0x06 || rd_u8(e) != 0x23)
+		return;
+	uint64_t off2 = read_uleb(e);
+	if (e->err || rd_left(e) || index > 31 || scale > 31 || index_off != 0 ||
+		off != (int32_t)off || off2 > INT32_MAX)
+		return;
+	r->cfa = EHFRAME_INDEXED;
+	r->reg = (uint8_t)reg;
+	r->index = (uint8_t)index;
+	r->scale = (uint8_t)scale;
+	r->off = (int32_t)off;
+	r->off2 = (int32_t)off2;
+}
+
+/* Frame address expressions that occur: breg N (deref) (plus_uconst M | constant plus), the indexed
+ * one above, and the one that every PLT carries. Anything else is unknown. */
 static void set_cfa_expression(struct machine *m, struct rd e)
 {
 	static const uint8_t plt[] = {
@@ -224,7 +244,7 @@ static void set_cfa_expression(struct machine *m, struct rd e)
 	struct ehframe_recipe *r = &m->now.r;
 	r->off = r->off2 = 0;
 	r->cfa = EHFRAME_UNKNOWN;
-	r->reg = 0;
+	r->reg = r->index = r->scale = 0;
 	if (m->cie->signal) {
 		r->cfa = EHFRAME_SIGNAL;
 		return;
@@ -238,6 +258,10 @@ static void set_cfa_expression(struct machine *m, struct rd e)
 		return;
 	int64_t off = read_sleb(&e), off2 = 0;
 	bool deref = false;
+	if (rd_left(&e) && *e.p >= 0x70 && *e.p <= 0x8f) {
+		set_cfa_indexed(r, op - 0x70u, off, &e);
+		return;
+	}
 	if (rd_left(&e) && *e.p == 0x06) { /* DW_OP_deref */
 		deref = true;
 		(void)rd_u8(&e);
@@ -295,6 +319,7 @@ static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 	r->reg = reg < 32 ? (uint8_t)reg : 0;
 	r->off = (int32_t)off;
 	r->off2 = 0;
+	r->index = r->scale = 0;
 }
 
 /* The instructions with operands of their own; -EBADMSG for an unknown one. */

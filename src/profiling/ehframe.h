@@ -10,6 +10,7 @@ enum ehframe_cfa {
 	EHFRAME_NONE,	 /* no information from here on */
 	EHFRAME_REG,	 /* reg + off */
 	EHFRAME_DEREF,	 /* *(reg + off) + off2 */
+	EHFRAME_INDEXED, /* *(reg + off + index * scale) + off2 */
 	EHFRAME_PLT,	 /* sp + 8, + 8 more from byte 11 of a 16-byte slot on */
 	EHFRAME_SIGNAL,	 /* a signal frame: all registers are in the ucontext at sp */
 	EHFRAME_UNKNOWN, /* an expression of another form */
@@ -25,6 +26,7 @@ struct ehframe_recipe {
 	uint8_t cfa;	/* enum ehframe_cfa */
 	uint8_t reg;	/* DWARF number */
 	uint8_t fp, ra; /* enum ehframe_saved */
+	uint8_t index, scale, zero[2];
 	int32_t off, off2;
 	int32_t fp_off, ra_off;
 };

@@ -1,5 +1,6 @@
 #include "profiling/handler.h"
 #include "base/attr.h"
+#include "profiling/unwind_machine.h"
 #include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -26,7 +27,7 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 		t->lost_ring_full += weight;
 		return;
 	}
-	stack.lo = regs.sp;
+	stack.lo = MAX(stack.lo, regs.sp - unwind_red_zone);
 	enum unwind_end end;
 	unsigned n = unwind_walk(walker_tables(t->walker), &regs, &stack, (uintptr_t *)(rec + 1),
 		UNWIND_DEPTH, &end);

@@ -5,6 +5,12 @@
 /* DWARF for the Arm 64-bit Architecture, 4.1. */
 const uint8_t unwind_reg_sp = 31, unwind_reg_fp = 29, unwind_reg_ra = 30;
 const bool unwind_has_link_register = true;
+const unsigned unwind_red_zone = 0;
+
+bool unwind_machine_is_scratch(unsigned reg)
+{
+	return reg < 19;
+}
 
 void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret_regs)
 {

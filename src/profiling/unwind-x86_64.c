@@ -5,6 +5,13 @@
 /* System V ABI, AMD64 supplement, figure 3.36. */
 const uint8_t unwind_reg_sp = 7, unwind_reg_fp = 6, unwind_reg_ra = 16;
 const bool unwind_has_link_register = false;
+const unsigned unwind_red_zone = 128;
+
+/* rax, rdx, rcx, rsi, rdi, r8 to r11. */
+bool unwind_machine_is_scratch(unsigned reg)
+{
+	return reg < 16 && (1u << reg & 0x0f37u);
+}
 
 void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret_regs)
 {

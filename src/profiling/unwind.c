@@ -230,22 +230,36 @@ static int step_bare(
 	return step_fp(stack, r);
 }
 
-static bool frame_address(const struct ehframe_recipe *how, const struct unwind_stack *stack,
-	const struct unwind_regs *r, uintptr_t *ret_cfa)
+/* A register of the frame. All are known where the thread was interrupted (exact); further out
+ * those that no function saves, as they were, for code that holds its frame in one across its own
+ * calls.
+ */
+static bool frame_reg(const struct unwind_regs *r, unsigned reg, bool exact, uintptr_t *ret_value)
 {
-	uintptr_t base;
+	if (reg == unwind_reg_sp)
+		*ret_value = r->sp;
+	else if (reg == unwind_reg_fp)
+		*ret_value = r->fp;
+	else
+		return (exact || unwind_machine_is_scratch(reg)) &&
+		       unwind_machine_reg(r->ucontext, reg, ret_value);
+	return true;
+}
+
+static bool frame_address(const struct ehframe_recipe *how, const struct unwind_stack *stack,
+	const struct unwind_regs *r, bool exact, uintptr_t *ret_cfa)
+{
+	uintptr_t base, index = 0;
 	if (how->cfa == EHFRAME_PLT) {
 		*ret_cfa = r->sp + 8 + ((r->pc & 15) >= 11 ? 8 : 0);
 		return true;
 	}
-	if (how->reg == unwind_reg_sp)
-		base = r->sp;
-	else if (how->reg == unwind_reg_fp)
-		base = r->fp;
-	else if (!unwind_machine_reg(r->ucontext, how->reg, &base))
+	if (!frame_reg(r, how->reg, exact, &base))
 		return false;
-	base += (uintptr_t)(intptr_t)how->off;
-	if (how->cfa == EHFRAME_DEREF) {
+	if (how->cfa == EHFRAME_INDEXED && !frame_reg(r, how->index, exact, &index))
+		return false;
+	base += (uintptr_t)(intptr_t)how->off + index * how->scale;
+	if (how->cfa != EHFRAME_REG) {
 		if (!load(stack, base, &base))
 			return false;
 		base += (uintptr_t)(intptr_t)how->off2;
@@ -254,8 +268,11 @@ static bool frame_address(const struct ehframe_recipe *how, const struct unwind_
 	return true;
 }
 
-static int step_recipe(
-	const struct ehframe_recipe *how, const struct unwind_stack *stack, struct unwind_regs *r)
+/* In fp's place: not known. No load from it succeeds, and it is not 0, which ends a chain. */
+#define FP_LOST 1
+
+static int step_recipe(const struct ehframe_recipe *how, const struct unwind_stack *stack,
+	bool exact, struct unwind_regs *r)
 {
 	if (how->cfa == EHFRAME_SIGNAL)
 		return unwind_machine_sigframe(r->sp, stack, r) ? STEP_ON : UNWIND_BAD_STACK;
@@ -263,8 +280,8 @@ static int step_recipe(
 		return UNWIND_ENTRY;
 	if (how->cfa == EHFRAME_UNKNOWN || how->ra == EHFRAME_LOST)
 		return UNWIND_EXPRESSION;
-	struct unwind_regs up = {0};
-	if (!frame_address(how, stack, r, &up.sp))
+	struct unwind_regs up = {.ucontext = r->ucontext};
+	if (!frame_address(how, stack, r, exact, &up.sp))
 		return UNWIND_EXPRESSION;
 	if (up.sp < r->sp || up.sp > stack->hi)
 		return UNWIND_BAD_STACK;
@@ -279,7 +296,7 @@ static int step_recipe(
 	if (how->fp == EHFRAME_AT && !load(stack, up.sp + (uintptr_t)(intptr_t)how->fp_off, &up.fp))
 		return UNWIND_BAD_STACK;
 	if (how->fp == EHFRAME_LOST || how->fp == EHFRAME_UNDEFINED)
-		up.fp = 0;
+		up.fp = FP_LOST;
 	up.pc = unwind_machine_strip(up.pc);
 	*r = up;
 	return STEP_ON;
@@ -306,7 +323,7 @@ unsigned unwind_walk(const struct unwind_tables *t, const struct unwind_regs *re
 		const struct ehframe_recipe *how = o ? find_recipe(&o->table, at) : NULL;
 		uintptr_t sp = r.sp;
 		bool signal = how && how->cfa == EHFRAME_SIGNAL;
-		int end = how	  ? step_recipe(how, stack, &r)
+		int end = how	  ? step_recipe(how, stack, exact, &r)
 			  : exact ? step_bare(t, stack, &r)
 				  : step_fp(stack, &r);
 		if (end == STEP_ON && !signal && r.sp <= sp && (n > 1 || r.sp < sp))

@@ -53,7 +53,7 @@ static void start(uint32_t hz)
 }
 
 struct sums {
-	int64_t all, load, entry;
+	int64_t all, load, entry, load_entry;
 };
 
 static void sum(void *arg, const struct stack *stack)
@@ -62,6 +62,8 @@ static void sum(void *arg, const struct stack *stack)
 	t->all += stack->values[0];
 	t->load += stack->label == &label_load ? stack->values[0] : 0;
 	t->entry += stack->end == UNWIND_ENTRY ? stack->values[0] : 0;
+	t->load_entry +=
+		stack->label == &label_load && stack->end == UNWIND_ENTRY ? stack->values[0] : 0;
 }
 
 static struct sums stop(void)
@@ -408,8 +410,84 @@ START_TEST(errno_is_kept)
 }
 END_TEST
 
+#if defined(__x86_64__)
+/* Code by hand as it is in OpenSSL and behind compilers' epilogues: each loops as often as told. */
+__asm__(".text\n"
+	"odd_epilogue:\n" /* rbp is restored, and its row still says where it was saved */
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	xor %ebp, %ebp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"1:	dec %rdi\n"
+	"	jnz 1b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"odd_scratch:\n" /* the frame is in rax, across a call of its own */
+	"	.cfi_startproc\n"
+	"	mov %rsp, %rax\n"
+	"	.cfi_def_cfa_register rax\n"
+	"	sub $512, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	call odd_inner\n"
+	"	mov %rax, %rsp\n"
+	"	.cfi_def_cfa_register rsp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"odd_inner:\n"
+	"	.cfi_startproc\n"
+	"1:	dec %rdi\n"
+	"	jnz 1b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"odd_indexed:\n" /* the frame is in a slot that r9 counts */
+	"	.cfi_startproc\n"
+	"	mov %rsp, %rax\n"
+	"	.cfi_def_cfa_register rax\n"
+	"	sub $256, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	mov $3, %r9d\n"
+	"	mov %rax, 32(%rsp)\n"
+	"	.cfi_escape 0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8\n"
+	"	xor %eax, %eax\n"
+	"1:	dec %rdi\n"
+	"	jnz 1b\n"
+	"	mov 32(%rsp), %rsp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+void odd_epilogue(uint64_t rounds);
+void odd_scratch(uint64_t rounds);
+void odd_indexed(uint64_t rounds);
+
+START_TEST(code_by_hand_is_walked_out_of)
+{
+	void (*const odd[])(uint64_t) = {odd_epilogue, odd_scratch, odd_indexed};
+	for (unsigned i = 0; i < ARRAY_SIZE(odd); i++) {
+		start(1000);
+		uint64_t until = thread_cpu_ns() + 100 * NS_PER_MS;
+		while (thread_cpu_ns() < until) {
+			LABEL_SCOPE(&label_load);
+			odd[i](1000000);
+		}
+		struct sums sums = stop();
+		ck_assert_int_gt(sums.load, 50);
+		ck_assert_msg(sums.load_entry == sums.load, "%u: %ld of %ld reach the entry", i,
+			(long)sums.load_entry, (long)sums.load);
+	}
+}
+END_TEST
+#else
+START_TEST(code_by_hand_is_walked_out_of)
+{
+}
+END_TEST
+#endif
+
 UNIT_MAIN(a_large_process_forks_and_spawns_at_full_rate,
 	a_forked_child_survives_and_execs_untouched, starts_and_stops_under_load_and_stray_signals,
 	waits_that_are_interrupted_go_on, libraries_come_and_go_while_sampling,
 	a_small_stack_is_enough, a_crash_handler_is_left_alone, signals_of_others_are_not_counted,
-	errno_is_kept)
+	errno_is_kept, code_by_hand_is_walked_out_of)

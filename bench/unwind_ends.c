@@ -1,0 +1,179 @@
+/* unwind_ends memcpy|openssl|vdso WALKS: interrupts threads that work in code that is hard to walk
+ * out of, by the CPU sampler at 1000 Hz and by asking for their stacks, until there are that many
+ * walks. Prints how many walks there were, how many reached the thread's entry, and the other ends.
+ */
+#include "base/clk.h"
+#include "base/self.h"
+#include "base/thread.h"
+#include "profiling/sampler.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static LABEL_SUBSYSTEM(label_load, "load");
+static bool over;
+static uint64_t ends[UNWIND_ENDS];
+
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	(void)fprintf(stderr, "unwind_ends: %s\n", what);
+	exit(1);
+}
+
+static bool goes_on(void)
+{
+	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+/* Sizes that take each of the ways that libc has for them. */
+static void copy(void *arg)
+{
+	(void)arg;
+	static const size_t sizes[] = {3, 9, 31, 70, 200, 700, 3000, 20000, 300000, 3000000};
+	char *from = malloc(3000064), *to = malloc(3000064);
+	must(from && to, "no memory");
+	memset(from, 1, 3000064);
+	for (unsigned i = 0; goes_on(); i++) {
+		size_t bytes = sizes[i % ARRAY_SIZE(sizes)];
+		for (size_t done = 0; done < 200000; done += bytes) {
+			memcpy(to + i % 13, from + i % 7, bytes);
+			memmove(to + 3, to, bytes);
+			__asm__ volatile("" ::"r"(to) : "memory");
+			if (memchr(to, 2, bytes) || memcmp(from, to, 1) > 1)
+				abort();
+		}
+	}
+	free(from);
+	free(to);
+}
+
+static void ask_clocks(void *arg)
+{
+	(void)arg;
+	struct timespec ts;
+	while (goes_on())
+		for (unsigned i = 0; i < 1000; i++)
+			(void)clock_gettime(i % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, &ts);
+}
+
+/* libcrypto by name, so that the bench needs no headers of it: the functions' types are those of
+ * OpenSSL 3's manual pages EVP_DigestInit(3), EVP_EncryptInit(3). */
+struct crypto {
+	const void *(*md)(void *, const char *, const char *);
+	const void *(*cipher)(void *, const char *, const char *);
+	int (*digest)(const void *, size_t, unsigned char *, unsigned *, const void *, void *);
+	void *(*ctx_new)(void);
+	int (*init)(void *, const void *, void *, const unsigned char *, const unsigned char *);
+	int (*update)(void *, unsigned char *, int *, const unsigned char *, int);
+};
+
+static struct crypto crypto_open(void)
+{
+	void *lib = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+	must(lib != NULL, "no libcrypto.so.3");
+	struct crypto c;
+	*(void **)&c.md = dlsym(lib, "EVP_MD_fetch");
+	*(void **)&c.cipher = dlsym(lib, "EVP_CIPHER_fetch");
+	*(void **)&c.digest = dlsym(lib, "EVP_Digest");
+	*(void **)&c.ctx_new = dlsym(lib, "EVP_CIPHER_CTX_new");
+	*(void **)&c.init = dlsym(lib, "EVP_EncryptInit_ex");
+	*(void **)&c.update = dlsym(lib, "EVP_EncryptUpdate");
+	must(c.md && c.cipher && c.digest && c.ctx_new && c.init && c.update, dlerror());
+	return c;
+}
+
+static void encrypt(void *arg)
+{
+	const struct crypto *c = arg;
+	static const char *const mds[] = {"SHA1", "SHA256", "SHA512", "SHA3-256", "MD5"};
+	static const char *const ciphers[] = {
+		"AES-128-GCM", "AES-256-CBC", "AES-128-CTR", "ChaCha20-Poly1305"};
+	static unsigned char text[16384]; /* read only */
+	const void *md[ARRAY_SIZE(mds)], *cipher[ARRAY_SIZE(ciphers)];
+	unsigned char *out = malloc(sizeof(text) + 64);
+	void *ctx = c->ctx_new();
+	must(out && ctx, "no memory");
+	for (unsigned i = 0; i < ARRAY_SIZE(mds); i++)
+		must((md[i] = c->md(NULL, mds[i], NULL)) != NULL, mds[i]);
+	for (unsigned i = 0; i < ARRAY_SIZE(ciphers); i++)
+		must((cipher[i] = c->cipher(NULL, ciphers[i], NULL)) != NULL, ciphers[i]);
+	for (unsigned i = 0; goes_on(); i++) {
+		unsigned char hash[64];
+		unsigned n;
+		int bytes;
+		size_t len = 16u << i % 11;
+		must(c->digest(text, len, hash, &n, md[i % ARRAY_SIZE(mds)], NULL) == 1, "digest");
+		must(c->init(ctx, cipher[i % ARRAY_SIZE(ciphers)], NULL, text, text) == 1, "key");
+		must(c->update(ctx, out, &bytes, text, (int)len) == 1, "encrypt");
+	}
+	free(out);
+}
+
+static void see(void *arg, const struct sampler_thread_info *info)
+{
+	(void)arg;
+	if (info->label == &label_load && info->answered)
+		ends[info->end]++;
+}
+
+static uint64_t walks(const struct sampler_status *st)
+{
+	uint64_t n = 0;
+	for (unsigned i = 0; i < UNWIND_ENDS; i++)
+		n += st->ends[i] + ends[i];
+	return n;
+}
+
+static void measure(struct sampler *s, uint64_t wanted)
+{
+	struct sampler_status st;
+	do {
+		must(sampler_threads(s, see, NULL) == 0, "no snapshot");
+		sampler_status(s, &st);
+	} while (walks(&st) < wanted);
+	(void)printf("%lu %lu", (unsigned long)walks(&st),
+		(unsigned long)(st.ends[UNWIND_ENTRY] + ends[UNWIND_ENTRY]));
+	for (unsigned i = 1; i < UNWIND_ENDS; i++)
+		if (st.ends[i] + ends[i])
+			(void)printf(" %s: %lu", unwind_end_text((enum unwind_end)i),
+				(unsigned long)(st.ends[i] + ends[i]));
+	(void)printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct crypto crypto;
+	struct walker *walker;
+	struct sampler *s;
+	struct sampler_reader *r;
+	struct stacks *stacks;
+	struct thread *threads[2];
+	uint64_t ns;
+	must(argc == 3, "usage: unwind_ends memcpy|openssl|vdso WALKS");
+	struct thread_conf conf = {.name = "load", .label = &label_load, .arg = &crypto};
+	conf.run = strcmp(argv[1], "memcpy") == 0    ? copy
+		   : strcmp(argv[1], "openssl") == 0 ? encrypt
+						     : ask_clocks;
+	if (conf.run == encrypt)
+		crypto = crypto_open();
+	thread_adopt("main", &label_main);
+	must(walker_new(&mem_libc, &walker) == 0, "no walker");
+	struct sampler_env env = {&mem_libc, &clk_system, walker};
+	must(sampler_open(&env, &(struct sampler_conf){1000}, &s) == 0, "no sampler");
+	must(sampler_read_start(s, 1000, &r) == 0, "no reader");
+	for (unsigned i = 0; i < ARRAY_SIZE(threads); i++)
+		must(thread_start(&mem_libc, &conf, &threads[i]) == 0, "no thread");
+	measure(s, strtoull(argv[2], NULL, 10));
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < ARRAY_SIZE(threads); i++)
+		thread_join(threads[i]);
+	sampler_read_stop(r, &stacks, &ns);
+	(void)stacks_free(stacks);
+	(void)sampler_close(s);
+	(void)walker_free(walker);
+	return 0;
+}
