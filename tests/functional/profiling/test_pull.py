@@ -1,7 +1,6 @@
 """/debug/pprof/: paths, headers, statuses and bodies as Go's net/http/pprof serves them."""
 
 import concurrent.futures
-import gzip
 import http.client
 import re
 import socket
@@ -11,6 +10,7 @@ import time
 
 import pytest
 
+from pprof_judge import judge
 from program import NL6, SLOW, until
 from test_gate import pull_only, turn
 
@@ -38,7 +38,7 @@ def is_profile(reply, file):
     assert reply.headers["Content-Type"] == "application/octet-stream"
     assert reply.headers["Content-Disposition"] == f'attachment; filename="{file}"'
     assert int(reply.headers["Content-Length"]) == len(reply.body)
-    return gzip.decompress(reply.body)
+    return judge(reply.body).raw
 
 
 def is_refusal(reply, status, text):
