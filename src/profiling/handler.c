@@ -18,7 +18,8 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	struct unwind_regs regs;
 	struct unwind_stack stack = {t->self->stack_lo, t->self->stack_hi};
 	unwind_regs_from_ucontext(uc, &regs);
-	if (regs.sp < stack.lo || regs.sp >= stack.hi) {
+	bool foreign = regs.sp < stack.lo || regs.sp >= stack.hi;
+	if (foreign && kind != HANDLER_PERF) {
 		t->lost_foreign_stack += weight;
 		return;
 	}
@@ -28,9 +29,11 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 		return;
 	}
 	stack.lo = MAX(stack.lo, regs.sp - unwind_red_zone);
-	enum unwind_end end;
-	unsigned n = unwind_walk(walker_tables(t->walker), &regs, &stack, (uintptr_t *)(rec + 1),
-		UNWIND_DEPTH, &end);
+	/* The kernel's part is true on whatever stack. */
+	enum unwind_end end = UNWIND_BAD_STACK;
+	unsigned n = foreign ? 0
+			     : unwind_walk(walker_tables(t->walker), &regs, &stack,
+				       (uintptr_t *)(rec + 1), UNWIND_DEPTH, &end);
 	rec->weight = weight;
 	rec->n = (uint16_t)n;
 	rec->end = (uint8_t)end;
@@ -39,7 +42,20 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	rec->label = __atomic_load_n(&t->self->label, __ATOMIC_RELAXED);
 	rec->span[0] = rec->span[1] = rec->span[2] = 0;
 	rec->span_name = NULL;
+	rec->perf_from = t->perf_from;
+	rec->perf_to = t->perf_to;
 	ring_put(&t->ring, (uint32_t)(RECORD_WORDS + n));
+}
+
+/* One signal may stand for several samples: all since the last go with this stack. */
+static void take_perf(struct handler_thread *t, const void *uc)
+{
+	uint64_t head = perf_ring_head(&t->perf);
+	if (head == t->perf_to)
+		return;
+	t->perf_from = t->perf_to;
+	t->perf_to = head;
+	take_sample(t, uc, HANDLER_PERF, 0, 0);
 }
 
 static void on_sigprof(int sig UNUSED, siginfo_t *si, void *uc)
@@ -49,8 +65,11 @@ static void on_sigprof(int sig UNUSED, siginfo_t *si, void *uc)
 	struct handler_thread *t = __atomic_load_n(&nl6_self.sampler, __ATOMIC_SEQ_CST);
 	/* The cookie tells our signals from others'; a late one of a thread that left finds NULL. A
 	 * thread that blocks SIGSEGV is in a crash handler: leave it alone. */
-	if (t && si->si_value.sival_ptr == t &&
-		!sigismember(&((ucontext_t *)uc)->uc_sigmask, SIGSEGV)) {
+	bool ours = t && !sigismember(&((ucontext_t *)uc)->uc_sigmask, SIGSEGV);
+	if (ours && si->si_code == POLL_IN) {
+		if (t->perf.fd >= 0 && si->si_fd == t->perf.fd)
+			take_perf(t, uc);
+	} else if (ours && si->si_value.sival_ptr == t) {
 		if (si->si_code == SI_TIMER)
 			take_sample(t, uc, HANDLER_CPU, 1 + (uint32_t)MAX(si->si_overrun, 0), 0);
 		else if (si->si_code == SI_QUEUE)

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/ring.h"
 #include "base/self.h"
+#include "profiling/perf.h"
 #include "profiling/walker.h"
 #include <signal.h>
 #include <stdbool.h>
@@ -20,8 +21,9 @@ struct handler_record {
 	const struct label *label;
 	uint64_t span[3]; /* trace id, span id; 0: none */
 	const char *span_name;
+	uint64_t perf_from, perf_to; /* of HANDLER_PERF: the samples it goes with */
 };
-enum handler_kind { HANDLER_CPU, HANDLER_SNAPSHOT };
+enum handler_kind { HANDLER_CPU, HANDLER_PERF, HANDLER_SNAPSHOT };
 
 struct handler_thread {
 	struct self *self;
@@ -29,7 +31,9 @@ struct handler_thread {
 	struct ring ring;	 /* of HANDLER_RING_WORDS, mmapped */
 	uint32_t snapshot_asked; /* id of the last request to this thread */
 	uint64_t lost_ring_full, lost_foreign_stack;
+	uint64_t perf_from, perf_to; /* positions in perf of the last signal's samples */
 	/* The sampler's. */
+	struct perf_ring perf; /* instead of a timer */
 	timer_t timer;
 	bool armed, has_timer, gone;
 	struct handler_thread *next;

@@ -30,3 +30,13 @@ void perf_ring_close(struct perf_ring *r);
 /* The oldest record, valid until the next call; NULL when there is none. A record that is longer
  * than there is room for is skipped. */
 const struct perf_event_header *perf_ring_next(struct perf_ring *r);
+/* Positions in the ring, which only grow: of what is next to be read, and of what is next to be
+ * written, as a signal handler of the thread sees it. */
+static inline uint64_t perf_ring_tail(const struct perf_ring *r)
+{
+	return r->head->data_tail;
+}
+static inline uint64_t perf_ring_head(const struct perf_ring *r)
+{
+	return __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+}

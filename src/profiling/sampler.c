@@ -5,6 +5,7 @@
 #include "base/waits.h"
 #include "profiling/handler.h"
 #include "profiling/said.h"
+#include "profiling/sampler_perf.h"
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -31,7 +32,8 @@ struct sampler {
 	uint64_t samples, lost[SAMPLER_LOST_N], ends[UNWIND_ENDS];
 	uint32_t snapshot; /* id of the last request */
 	struct snapshot *asking;
-	uint64_t born; /* threads armed so far; spreads their first expiry */
+	int kernel_error; /* of the last thread whose kernel stacks cannot be sampled */
+	uint64_t born;	  /* threads armed so far; spreads their first expiry */
 };
 struct sampler_reader {
 	struct sampler *sampler;
@@ -61,7 +63,11 @@ static clockid_t thread_clock(pid_t tid)
 static void set_timer(struct sampler *s, struct handler_thread *t, bool on)
 {
 	struct itimerspec every = {{0, 0}, {0, 0}};
-	if (!t->has_timer || t->armed == on)
+	if (t->armed == on)
+		return;
+	if (t->perf.fd >= 0)
+		sampler_perf_arm(t, on);
+	if (!t->has_timer)
 		return;
 	if (on) {
 		/* Threads born together must not tick in step. */
@@ -78,8 +84,12 @@ static void set_timer(struct sampler *s, struct handler_thread *t, bool on)
 		t->armed = on;
 }
 
-static void make_timer(struct handler_thread *t)
+static void make_timer(struct sampler *s, struct handler_thread *t)
 {
+	int r = s->conf.kernel ? sampler_perf_open(t, s->conf.hz) : -EOPNOTSUPP;
+	if (r == 0)
+		return;
+	__atomic_store_n(&s->kernel_error, r, __ATOMIC_RELAXED);
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
 	ev.sigev_value.sival_ptr = t;
 	ev._sigev_un._tid = t->self->tid;
@@ -102,7 +112,8 @@ static void adopt_thread(void *arg, struct self *self)
 	t->self = self;
 	t->walker = s->env.walker;
 	t->ring = ring_make(ring, HANDLER_RING_WORDS);
-	make_timer(t);
+	t->perf = PERF_RING_NONE;
+	make_timer(s, t);
 	LOCK_SCOPE(&s->lock);
 	t->next = s->threads;
 	s->threads = t;
@@ -110,38 +121,39 @@ static void adopt_thread(void *arg, struct self *self)
 	set_timer(s, t, s->sampling);
 }
 
-/* A thread leaves: its timer goes first, then the record is left to the drainer. */
-static void release_thread(void *arg, struct self *self)
-{
-	struct sampler *s = arg;
-	struct handler_thread *t = self->sampler;
-	if (!t)
-		return;
-	LOCK_SCOPE(&s->lock);
-	if (t->has_timer)
-		(void)timer_delete(t->timer);
-	__atomic_store_n(&self->sampler, NULL, __ATOMIC_SEQ_CST);
-	handler_wait(self);
-	t->has_timer = t->armed = false;
-	t->gone = true;
-	t->self = NULL;
-}
-
-static void deliver(struct sampler *s, const struct handler_record *rec)
+static void deliver(struct sampler *s, const struct handler_record *rec, uint32_t weight,
+	const uintptr_t *pcs, unsigned n, enum unwind_end end)
 {
 	struct stack_span span = {.name = rec->span_name};
 	memcpy(span.trace_id, rec->span, sizeof(span.trace_id));
 	memcpy(span.span_id, &rec->span[2], sizeof(span.span_id));
 	struct stack stack = {.label = rec->label,
 		.span = rec->span[2] ? &span : NULL,
-		.values = {rec->weight, (int64_t)rec->weight * (int64_t)(NS_PER_SEC / s->conf.hz)},
-		.end = rec->end,
-		.n = rec->n,
-		.pcs = (const uintptr_t *)(rec + 1)};
-	s->samples += rec->weight;
-	s->ends[rec->end]++;
+		.values = {weight, (int64_t)weight * (int64_t)(NS_PER_SEC / s->conf.hz)},
+		.end = (uint8_t)end,
+		.n = (uint16_t)n,
+		.pcs = pcs};
+	s->samples += weight;
+	s->ends[end]++;
 	for (struct sampler_reader *r = s->readers; r; r = r->next)
 		stacks_add(r->stacks, &stack);
+}
+
+/* The samples of perf that a record goes with: each has its own stack in the kernel, and the
+ * record's below it. */
+static void deliver_perf(
+	struct sampler *s, struct handler_thread *t, const struct handler_record *rec)
+{
+	uintptr_t pcs[UNWIND_DEPTH];
+	unsigned n;
+	uint64_t *lost = &s->lost[SAMPLER_LOST_RING_FULL];
+	while (sampler_perf_next(t, rec->perf_from, pcs, &n, lost))
+		(*lost)++; /* their records found no room */
+	while (sampler_perf_next(t, rec->perf_to, pcs, &n, lost)) {
+		unsigned room = UNWIND_DEPTH - n, user = MIN(room, (unsigned)rec->n);
+		memcpy(pcs + n, rec + 1, user * sizeof(pcs[0]));
+		deliver(s, rec, 1, pcs, n + user, user < rec->n ? UNWIND_DEEP : rec->end);
+	}
 }
 
 static void answer_snapshot(
@@ -171,18 +183,26 @@ static void free_thread(struct sampler *s, struct handler_thread *t)
 	mem_free(s->env.mem, t);
 }
 
-/* Empties all rings; the lock is held. */
+/* Empties its ring; the lock is held. */
+static void drain_thread(struct sampler *s, struct handler_thread *t)
+{
+	const struct handler_record *rec;
+	while ((rec = ring_peek(&t->ring))) {
+		if (rec->kind == HANDLER_CPU)
+			deliver(s, rec, rec->weight, (const uintptr_t *)(rec + 1), rec->n,
+				rec->end);
+		else if (rec->kind == HANDLER_PERF)
+			deliver_perf(s, t, rec);
+		else
+			answer_snapshot(s, t, rec);
+		ring_next(&t->ring);
+	}
+}
+
 static void drain(struct sampler *s)
 {
 	for (struct handler_thread **at = &s->threads, *t; (t = *at);) {
-		const struct handler_record *rec;
-		while ((rec = ring_peek(&t->ring))) {
-			if (rec->kind == HANDLER_CPU)
-				deliver(s, rec);
-			else
-				answer_snapshot(s, t, rec);
-			ring_next(&t->ring);
-		}
+		drain_thread(s, t);
 		if (t->gone) {
 			*at = t->next;
 			free_thread(s, t);
@@ -190,6 +210,25 @@ static void drain(struct sampler *s)
 			at = &t->next;
 		}
 	}
+}
+
+/* A thread leaves: its timer goes first, then the record is left to the drainer. */
+static void release_thread(void *arg, struct self *self)
+{
+	struct sampler *s = arg;
+	struct handler_thread *t = self->sampler;
+	if (!t)
+		return;
+	LOCK_SCOPE(&s->lock);
+	if (t->has_timer)
+		(void)timer_delete(t->timer);
+	__atomic_store_n(&self->sampler, NULL, __ATOMIC_SEQ_CST);
+	handler_wait(self);
+	drain_thread(s, t);
+	s->lost[SAMPLER_LOST_RING_FULL] += sampler_perf_close(t);
+	t->has_timer = t->armed = false;
+	t->gone = true;
+	t->self = NULL;
 }
 
 static void run(void *arg)
@@ -269,8 +308,8 @@ static void set_sampling(struct sampler *s, bool on)
 {
 	s->sampling = on;
 	for (struct handler_thread *t = s->threads; t; t = t->next) {
-		if (on && !t->gone && !t->has_timer)
-			make_timer(t);
+		if (on && !t->gone && !t->has_timer && t->perf.fd < 0)
+			make_timer(s, t);
 		set_timer(s, t, on);
 	}
 	cond_wake_all(&s->changed);
@@ -394,11 +433,16 @@ void sampler_status(struct sampler *s, struct sampler_status *ret_status)
 		if (t->gone)
 			continue;
 		st.threads++;
-		if (!t->has_timer && st.threads_unarmed++ == 0)
+		st.threads_kernel += t->perf.fd >= 0;
+		if (t->perf.fd >= 0)
+			st.bytes += t->perf.data_bytes;
+		else if (!t->has_timer && st.threads_unarmed++ == 0)
 			memcpy(st.unarmed_name, t->self->name, sizeof(st.unarmed_name));
 	}
 	for (struct sampler_reader *r = s->readers; r; r = r->next)
 		st.bytes += stacks_bytes(r->stacks);
+	sampler_perf_state(
+		&st, s->conf.kernel, __atomic_load_n(&s->kernel_error, __ATOMIC_RELAXED));
 	*ret_status = st;
 }
 

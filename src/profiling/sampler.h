@@ -1,6 +1,7 @@
-/* The CPU sampler: a timer on each thread's CPU clock, a handler that writes program counters,
- * label and weight into that thread's ring, and one thread that drains the rings to any number of
- * readers. Between sampler_open and sampler_close it exists; it samples only while it has a reader.
+/* The CPU sampler: a timer on each thread's CPU clock or, for stacks in the kernel, an event of
+ * perf, a handler that writes program counters, label and weight into that thread's ring, and one
+ * thread that drains the rings to any number of readers. Between sampler_open and sampler_close it
+ * exists; it samples only while it has a reader.
  */
 #pragma once
 #include "base/attr.h"
@@ -17,6 +18,7 @@ struct sampler_env { /* borrowed */
 };
 struct sampler_conf {
 	uint32_t hz; /* 1..1000 */
+	bool kernel; /* with the stacks in the kernel, where that is permitted (CAP_PERFMON) */
 };
 enum sampler_lost {
 	SAMPLER_LOST_RING_FULL,	    /* the thread's ring was not drained in time */
@@ -32,6 +34,9 @@ struct sampler_status {
 	uint64_t lost[SAMPLER_LOST_N];
 	uint64_t ends[UNWIND_ENDS]; /* walks by how they ended, since opened */
 	uint64_t bytes;		    /* rings and what readers gathered */
+	uint32_t threads_kernel;    /* whose stacks in the kernel are sampled */
+	/* "not asked for", "sampled", or why not of all threads. */
+	char kernel_state[64];
 };
 extern const char *const sampler_lost_text[SAMPLER_LOST_N];
 

@@ -1,4 +1,5 @@
 #include "profiling/symbol.h"
+#include "profiling/kallsyms.h"
 #include "profiling/maps.h"
 #include <ctype.h>
 #include <dwarf.h>
@@ -28,6 +29,9 @@ struct symbols {
 	struct cached *cache;
 	uint32_t cache_size, cache_n;
 	struct symbols_info info;
+	struct kallsyms *kernel; /* NULL: not read, or not permitted */
+	bool kernel_asked;	 /* it was tried */
+	uint64_t kernel_bytes;
 	uint64_t unloaded; /* objects, when all was read */
 	const char *file;  /* symbols_new_of_file: instead of the process */
 	uintptr_t base;
@@ -38,6 +42,9 @@ struct symbols {
 		_Alignas(16) char bytes[];
 	} * blocks;
 };
+
+static const struct symbol_mapping kernel_mapping = {
+	.start = SYMBOL_KERNEL_START, .limit = UINT64_MAX, .file = "[kernel]"};
 
 static void *keep(struct symbols *s, size_t bytes)
 {
@@ -170,7 +177,7 @@ static int report(struct symbols *s, bool more)
 	s->maps = maps;
 	s->mappings = m;
 	for (uint32_t i = 0; i < s->cache_size; i++)
-		if (s->cache[i].pc)
+		if (s->cache[i].pc && s->cache[i].pc < SYMBOL_KERNEL_START)
 			s->cache[i].symbol.mapping = maps_find(&s->maps, s->cache[i].pc);
 	return 0;
 }
@@ -235,6 +242,7 @@ struct symbols *symbols_free(struct symbols *s)
 	maps_done(&s->maps);
 	mem_free(s->mem, s->mappings);
 	forget(s);
+	(void)kallsyms_free(s->kernel);
 	return mem_free(s->mem, s);
 }
 
@@ -363,6 +371,30 @@ static int keep_frames(
 	return 0;
 }
 
+/* The kernel tells its functions, not their lines. */
+static int look_up_kernel(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
+{
+	struct symbol out = {.mapping = SYMBOL_MAPPING_KERNEL};
+	uint64_t start = 0;
+	if (!s->kernel_asked && kallsyms_new(s->mem, &s->kernel) == 0)
+		s->kernel_bytes = kallsyms_bytes(s->kernel);
+	s->kernel_asked = true;
+	const char *name = s->kernel ? kallsyms_find(s->kernel, pc, &start) : NULL;
+	struct symbol_frame frame = {.name = name, .system_name = name};
+	s->info.addresses++;
+	s->info.unknown += !name;
+	if (!name && !s->info.missing[0])
+		(void)snprintf(s->info.missing, sizeof(s->info.missing), "%s", kernel_mapping.file);
+	if (name) {
+		out.offset = pc - start;
+		int r = keep_frames(s, &frame, 1, &out);
+		if (r < 0)
+			return r;
+	}
+	*ret_symbol = out;
+	return 0;
+}
+
 static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 {
 	struct symbol_frame frames[MAX_INLINES];
@@ -402,7 +434,8 @@ int symbols_find(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 		return -ENOMEM;
 	struct cached *c = slot_of(s, pc);
 	if (!c->pc) {
-		int r = look_up(s, pc, &c->symbol);
+		int r = pc >= SYMBOL_KERNEL_START ? look_up_kernel(s, pc, &c->symbol)
+						  : look_up(s, pc, &c->symbol);
 		if (r < 0)
 			return r;
 		c->pc = pc;
@@ -414,7 +447,7 @@ int symbols_find(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 
 const struct symbol_mapping *symbols_mapping(const struct symbols *s, uint32_t index)
 {
-	return &s->mappings[index];
+	return index == SYMBOL_MAPPING_KERNEL ? &kernel_mapping : &s->mappings[index];
 }
 
 uint32_t symbols_mappings(const struct symbols *s)
@@ -425,4 +458,5 @@ uint32_t symbols_mappings(const struct symbols *s)
 void symbols_info(const struct symbols *s, struct symbols_info *ret_info)
 {
 	*ret_info = s->info;
+	ret_info->bytes += s->kernel_bytes;
 }

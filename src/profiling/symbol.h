@@ -20,6 +20,9 @@ struct symbol {
 	uint64_t offset;  /* of the address in the function that has the code; 0: unknown */
 	const struct symbol_frame *frames; /* innermost inlined function first */
 };
+/* Addresses from here on are the kernel's: their index is SYMBOL_MAPPING_KERNEL. */
+#define SYMBOL_KERNEL_START (1ull << 63)
+#define SYMBOL_MAPPING_KERNEL (UINT32_MAX - 1)
 struct symbol_mapping {
 	uint64_t start, limit, offset;
 	char file[256];
