@@ -35,8 +35,6 @@ struct request {
 	bool done;
 };
 
-static LABEL_SUBSYSTEM(label_lab, "lab");
-
 const struct flag lab_flags[] = {
 	FLAG_STR(struct lab_conf, ns_name, "namespace", "nl6sim",
 		"Network namespace `NAME` for device addresses outside 127.0.0.0/8"),
@@ -146,7 +144,7 @@ int lab_start(struct lab *l, struct fault *reterr_fault)
 	l->inbox = queue_free(l->inbox);
 	int r = queue_new(l->env.mem, INBOX_ROOM, &l->inbox);
 	if (r == 0) {
-		const struct thread_conf conf = {"lab-0", &label_lab, run, l};
+		const struct thread_conf conf = {"lab-0", &label_main, run, l};
 		r = thread_start(l->env.mem, &conf, &l->thread);
 	}
 	if (r < 0)

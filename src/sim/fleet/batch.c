@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-static LABEL_SUBSYSTEM(label_fleet, "fleet");
-
 const struct counter batches_counters[] = {
 	GAUGE(struct batches, waiting_batches, "Create batches that wait"),
 	GAUGE(struct batches, running_batches, "Create batches that run"),
@@ -67,7 +65,7 @@ int batches_start(struct batches *b)
 	b->queue = q;
 	lock_drop(&b->lock);
 	for (unsigned i = 0; r == 0 && i < BATCH_THREADS; i++) {
-		struct thread_conf conf = {.label = &label_fleet, .run = thread_run, .arg = b};
+		struct thread_conf conf = {.label = &label_main, .run = thread_run, .arg = b};
 		(void)snprintf(conf.name, sizeof(conf.name), "fleet-%u", i);
 		r = thread_start(b->env.mem, &conf, &b->threads[i]);
 	}
