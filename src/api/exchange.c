@@ -132,6 +132,9 @@ static unsigned admit(struct exchange *x, const char *method)
 	struct request *rq = &x->rq;
 	rq->method = method_of(method);
 	int r = url_parse(x->target, &rq->url, &rq->fault);
+	int bad_query = rq->url.query_is_bad ? r : 0;
+	struct fault query_fault = rq->fault;
+	r = bad_query ? 0 : r;
 	unsigned status = r < 0 ? 400 : guard_check(all->guard, rq);
 	if (status) {
 		stat_add(&all->guarded_requests, r == 0);
@@ -151,6 +154,13 @@ static unsigned admit(struct exchange *x, const char *method)
 				fault_set(&rq->fault, r, "", NULL,
 					"%.20s is not a method of this path", method));
 		return status;
+	}
+	if (r == 0 && rq->route->before && rq->route->before(rq))
+		return rq->reply.status;
+	if (bad_query) {
+		rq->fault = query_fault;
+		reply_error(rq, bad_query);
+		return rq->reply.status;
 	}
 	if (r == -ENOENT)
 		absent_explain(&rq->url, &rq->fault);

@@ -278,13 +278,19 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 	return -EINPROGRESS;
 }
 
+/* Closed is closed, whatever else may be wrong with a request. */
+static bool pprof_closed(struct request *rq)
+{
+	if (gate_is_open(api_env(rq->api)->gate))
+		return false;
+	(void)refuse_closed(rq);
+	return true;
+}
+
 static int pprof(struct request *rq)
 {
 	struct gate_status st;
-	reply_header(&rq->reply, "X-Content-Type-Options", "nosniff");
 	gate_status(api_env(rq->api)->gate, &st);
-	if (!st.enabled)
-		return refuse_closed(rq);
 	const char *name = rq->url.segments[2];
 	if (rq->url.n_segments == 3 && !*name) {
 		put_index(rq, &st);
@@ -349,9 +355,10 @@ static const struct route_answer redirect_answers[] = {{301, "To /debug/pprof/",
 #define PATH "/debug/pprof/"
 /* Any parameter is taken, as there: scrapers send their own. */
 #define SERVED(name, answers, query, text) \
-	{GET, PATH name, pprof, 0, text, answers, query, NULL, true}, \
+	{GET, PATH name, pprof, 0, text, answers, query, NULL, true, .before = pprof_closed}, \
 	{ \
-		POST, PATH name, pprof, SYMBOL_BODY_BYTES, text, NULL, NULL, NULL, true \
+		POST, PATH name, pprof, SYMBOL_BODY_BYTES, text, NULL, NULL, NULL, true, \
+			.before = pprof_closed \
 	}
 const struct route pprof_routes[] = {
 	{GET, "/debug/pprof", pprof_redirect, 0, "Go to the profiler's index", redirect_answers,
@@ -375,8 +382,9 @@ const struct route pprof_routes[] = {
 	SERVED("symbol", symbol_answers, NULL, "Names of program counters"),
 	SERVED("threadcreate", named_answers, named_query, "Where threads were made"),
 	SERVED("trace", trace_answers, trace_query, "Label scopes of threads over time"),
-	{GET, PATH "{name*}", pprof, 0, "Refuse an unknown profile", NULL, NULL, NULL, true},
+	{GET, PATH "{name*}", pprof, 0, "Refuse an unknown profile", NULL, NULL, NULL, true,
+		.before = pprof_closed},
 	{POST, PATH "{name*}", pprof, SYMBOL_BODY_BYTES, "Refuse an unknown profile", NULL, NULL,
-		NULL, true},
+		NULL, true, .before = pprof_closed},
 	{0},
 };

@@ -33,6 +33,8 @@ struct route {
 	const struct body_key *body;	    /* of the JSON object it takes; NULL: no body */
 	bool any_query;			    /* ignores the query (cache busters of files) */
 	bool body_optional;
+	/* Judges before query and body are looked at; true: it has answered. NULL: none. */
+	bool (*before)(struct request *rq);
 	bool may_be_async; /* heeds Prefer: respond-async */
 };
 

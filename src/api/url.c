@@ -140,9 +140,12 @@ int url_parse(char *target, struct url *ret_url, struct fault *reterr_fault)
 		r = parse_path(&u, path + 1, reterr_fault);
 	else if (!(u.authority && !*path) && strcmp(path, "*") != 0)
 		r = refuse(reterr_fault, "the target is not a path");
-	if (r == 0 && query)
+	if (r == 0 && query) {
 		r = parse_query(&u, query, reterr_fault);
-	if (r == 0)
+		u.query_is_bad = r < 0;
+		u.n_query = r < 0 ? 0 : u.n_query;
+	}
+	if (r == 0 || u.query_is_bad)
 		*ret_url = u;
 	return r;
 }

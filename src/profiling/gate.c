@@ -174,6 +174,12 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 	*ret_status = st;
 }
 
+bool gate_is_open(struct gate *g)
+{
+	LOCK_SCOPE(&g->lock);
+	return g->now.enabled;
+}
+
 uint64_t gate_count(const struct gate_status *st, enum capture_kind kind)
 {
 	switch (kind) {

@@ -91,6 +91,7 @@ struct gate_status {
 /* Any thread; does not wait for what is under way. */
 void gate_status(struct gate *g, struct gate_status *ret_status);
 
+bool gate_is_open(struct gate *g);
 /* How many entries the profile of a kind has about now, for an index. */
 uint64_t gate_count(const struct gate_status *st, enum capture_kind kind);
 

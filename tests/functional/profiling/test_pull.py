@@ -50,7 +50,8 @@ def is_refusal(reply, status, text):
 def test_closed_every_path_is_503(nl6):
     it = nl6()
     paths = ["", "profile", "profile?seconds=99", "profile?seconds=x", "symbol?0x1", "cmdline",
-             "trace", "offcpu", "nothing", "a/b", "heap?debug=1&seconds=-1", *NAMED, *DELTAS]
+             "trace", "offcpu", "nothing", "a/b", "heap?debug=1&seconds=-1",
+             "heap?%zz", "heap?a=1&a=2", *NAMED, *DELTAS]
     for path in paths:
         for method in "GET", "POST":
             reply = pprof(it, path, method)
@@ -60,6 +61,12 @@ def test_closed_every_path_is_503(nl6):
             for words in ("profiling is off; ", "POST /api/v1/profiling", '{"enabled":true}',
                           "server_address", "-profiling-pyroscope"):
                 assert words in body["message"]
+    connection = http.client.HTTPConnection(it.url.removeprefix("http://"), timeout=60 * SLOW)
+    connection.putrequest("POST", "/debug/pprof/symbol")
+    connection.putheader("Content-Length", str(1 << 30))
+    connection.endheaders()
+    assert connection.getresponse().status == 503  # before the body, whatever its size
+    connection.close()
     for path in ("/api/v1/debug/pprof-memory", "/api/v1/debug/cpu-profile"):
         assert it.get(path).status == 404
 
