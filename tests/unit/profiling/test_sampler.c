@@ -261,11 +261,10 @@ START_TEST(every_thread_shows_its_stack)
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(thread_start(&mem_libc, &conf, &t[i]), 0);
 	struct seen seen;
-	do { /* a thread takes its name a moment after its birth */
+	do { /* a thread is there, and takes its name, a moment after it was started */
 		seen = (struct seen){0};
 		ck_assert_int_eq(sampler_threads(s, see_thread, &seen), 0);
-	} while (seen.waiting < 3);
-	ck_assert_uint_eq(seen.n, threads_count());
+	} while (seen.waiting < 3 || seen.n != threads_count());
 	ck_assert_uint_eq(seen.answered, seen.n);
 	ck_assert_uint_eq(seen.born, 3);
 	lock_drop(&lock);
