@@ -31,9 +31,12 @@ extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)
 #include <sanitizer/tsan_interface.h>
 #define TSAN_ACQUIRE(p) __tsan_acquire(p)
 #define TSAN_RELEASE(p) __tsan_release(p)
+/* It may not know the thread yet, and the hook is instrumented: not before we know it, too. */
+#define MAY_ASK() (nl6_self.tid != 0)
 #else
 #define TSAN_ACQUIRE(p) ((void)0)
 #define TSAN_RELEASE(p) ((void)0)
+#define MAY_ASK() true
 #endif
 
 #define WATCH_SLOTS ((size_t)1 << 16)
@@ -103,13 +106,15 @@ static const struct mem_hook *hook_enter(void)
 	/* Pairs with mem_hook_close: either that sees us, or we see NULL. */
 	(void)__atomic_fetch_add(inside_slot(), 1, __ATOMIC_SEQ_CST);
 	const struct mem_hook *h = __atomic_load_n(&mem_hook, __ATOMIC_SEQ_CST);
-	TSAN_ACQUIRE(&mem_hook);
+	if (h) /* without, the sanitizer may not have begun yet */
+		TSAN_ACQUIRE(&mem_hook);
 	return h;
 }
 
-static void hook_leave(void)
+static void hook_leave(const struct mem_hook *h)
 {
-	TSAN_RELEASE(&mem_hook_inside);
+	if (h)
+		TSAN_RELEASE(&mem_hook_inside);
 	(void)__atomic_fetch_sub(
 		inside_slot(), 1, __ATOMIC_RELEASE); /* pairs with mem_hook_close */
 	nl6_self.mem_busy--;
@@ -155,11 +160,12 @@ static __attribute__((noinline)) void *noted(void *p, size_t bytes, const void *
 	int saved = errno;
 	if (!p)
 		nl6_self.mem_bytes -= bytes;
-	if (!p || nl6_self.mem_busy)
+	if (!p || nl6_self.mem_busy || !MAY_ASK())
 		return p;
 	uint32_t epoch = load_epoch();
-	ask(hook_enter(), epoch, p, bytes, (uintptr_t)caller);
-	hook_leave();
+	const struct mem_hook *h = hook_enter();
+	ask(h, epoch, p, bytes, (uintptr_t)caller);
+	hook_leave(h);
 	errno = saved;
 	return p;
 }
@@ -173,7 +179,7 @@ static __attribute__((noinline)) void freed(void *p)
 	const struct mem_hook *h = hook_enter();
 	if (h)
 		(void)h->freed(h->arg, p, kept);
-	hook_leave();
+	hook_leave(h);
 	errno = saved;
 }
 
@@ -191,14 +197,15 @@ static __attribute__((noinline)) void *resized(void *p, size_t bytes, const void
 	void *q = BARE(realloc)(p, bytes);
 	saved = errno;
 	if (q) {
-		if (nl6_self.mem_bytes >= __atomic_load_n(&nl6_self.mem_limit, __ATOMIC_RELAXED))
+		if (MAY_ASK() && nl6_self.mem_bytes >=
+					 __atomic_load_n(&nl6_self.mem_limit, __ATOMIC_RELAXED))
 			ask(h, epoch, q, bytes, (uintptr_t)caller);
 	} else {
 		nl6_self.mem_bytes -= bytes;
 		if (was && bytes) /* of 0 bytes: glibc has freed it */
 			h->stayed(h->arg, kept);
 	}
-	hook_leave();
+	hook_leave(h);
 	errno = saved;
 	return q;
 }
@@ -298,7 +305,7 @@ void mem_hook_mapped(void *p, uint64_t bytes)
 	const struct mem_hook *h = hook_enter();
 	if (h)
 		h->mapped(h->arg, p, bytes, (uintptr_t)CALLER);
-	hook_leave();
+	hook_leave(h);
 	errno = saved;
 }
 

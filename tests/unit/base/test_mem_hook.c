@@ -112,7 +112,9 @@ START_TEST(every_form_is_seen)
 	p = pvalloc(90);
 	check_form(&s, p, 90);
 	check_form(&s, malloc(0), 0);
+#if !UNIT_SANITIZED /* whose strdup asks their own allocator */
 	check_form(&s, strdup("a library's"), 12);
+#endif
 	mem_hook_close();
 	uint64_t all = s.allocated;
 	free(malloc(10));
