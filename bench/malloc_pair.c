@@ -1,6 +1,11 @@
-/* Prints nanoseconds of malloc and free: of a tight pair of 64 bytes, and of mixed sizes with 1,024
- * live. Built twice: with the program's allocator hook, and bare. The best of many short rounds
- * each, since whatever else runs here only adds. */
+/* malloc_pair SECONDS [open]: prints nanoseconds of malloc and free: of a tight pair of 64 bytes,
+ * and of mixed sizes with 1,024 live. Built twice: with the program's allocator hook, and bare.
+ * With "open" the heap sampler is open at its default rate. The best of many short rounds each,
+ * since whatever else runs here only adds. */
+#ifdef HOOKED
+#include "base/thread.h"
+#include "profiling/heap.h"
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +57,24 @@ static double best(void (*run)(void), double seconds)
 	return (double)least / ROUND;
 }
 
+static int open_heap(void)
+{
+#ifdef HOOKED
+	struct heap_env env = {&mem_libc, NULL};
+	struct heap *h;
+	thread_adopt("bench", &label_main);
+	if (walker_new(&mem_libc, &env.walker) < 0)
+		return -1;
+	return heap_open(&env, &(struct heap_conf){.rate_bytes = 512 << 10}, &h);
+#else
+	return -1;
+#endif
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && open_heap() < 0)
+		return 1;
 	double seconds = argc > 1 ? atof(argv[1]) : 0.2;
 	double tight_ns = best(tight, seconds), mixed_ns = best(mixed, seconds);
 	(void)printf("%.3f %.3f\n", tight_ns, mixed_ns);
