@@ -92,6 +92,8 @@ void handler_wait(const struct self *thread)
 #define SA_RESTORER_FLAG 0x04000000
 void handler_restore(void);
 __asm__(".text\n"
+	".globl handler_restore\n" /* under LTO its user may be in another object */
+	".hidden handler_restore\n"
 	".type handler_restore,@function\n"
 	"	.cfi_startproc\n"
 	"	.cfi_signal_frame\n"
