@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define CHUNK_BYTES ((size_t)64 << 10)
+#define CHUNK_BYTES ((size_t)16 << 10)
 #define HEADS_MIN 512
 
 struct heap_stack_chunk {
