@@ -322,6 +322,15 @@ static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 	r->index = r->scale = 0;
 }
 
+/* A register saved at an address by an expression: that of the frame pointer occurs, as breg N. */
+static void set_saved_expression(struct machine *m, uint64_t reg, struct rd e)
+{
+	uint8_t op = rd_u8(&e);
+	int64_t off = read_sleb(&e);
+	bool is_fp = reg == m->img->reg_fp && op == 0x70 + m->img->reg_fp; /* DW_OP_breg0.. */
+	set_saved(m, reg, is_fp && !e.err && !rd_left(&e) ? EHFRAME_AT_FP : EHFRAME_LOST, off);
+}
+
 /* The instructions with operands of their own; -EBADMSG for an unknown one. */
 static int run_extended(struct machine *m, struct rd *r, uint8_t op)
 {
@@ -370,6 +379,10 @@ static int run_extended(struct machine *m, struct rd *r, uint8_t op)
 		set_cfa_expression(m, rd_sub(r, n));
 		return 0;
 	case 0x10: /* expression */
+		reg = read_uleb(r);
+		n = read_uleb(r);
+		set_saved_expression(m, reg, rd_sub(r, n));
+		return 0;
 	case 0x16: /* val_expression */
 		reg = read_uleb(r);
 		n = read_uleb(r);

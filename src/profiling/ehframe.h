@@ -18,6 +18,7 @@ enum ehframe_cfa {
 enum ehframe_saved {
 	EHFRAME_SAME,	   /* still in its register */
 	EHFRAME_AT,	   /* at frame address + offset */
+	EHFRAME_AT_FP,	   /* at frame pointer + offset: of frames that align the stack anew */
 	EHFRAME_UNDEFINED, /* of the return address: the outermost frame */
 	EHFRAME_LOST,	   /* by an expression, or in another register */
 };

@@ -295,6 +295,9 @@ static int step_recipe(const struct ehframe_recipe *how, const struct unwind_sta
 	up.fp = r->fp;
 	if (how->fp == EHFRAME_AT && !load(stack, up.sp + (uintptr_t)(intptr_t)how->fp_off, &up.fp))
 		return UNWIND_BAD_STACK;
+	if (how->fp == EHFRAME_AT_FP &&
+		!load(stack, r->fp + (uintptr_t)(intptr_t)how->fp_off, &up.fp))
+		return UNWIND_BAD_STACK;
 	if (how->fp == EHFRAME_LOST || how->fp == EHFRAME_UNDEFINED)
 		up.fp = FP_LOST;
 	up.pc = unwind_machine_strip(up.pc);

@@ -74,6 +74,32 @@ START_TEST(through_a_library_without_frame_pointers)
 }
 END_TEST
 
+/* Its stack arguments and the alignment have gcc keep the frame's address in memory. */
+static __attribute__((noinline)) int walk_realigned(
+	int a, int b, int c, int d, int e, int f, int g, size_t bytes)
+{
+	int v[16] __attribute__((aligned(64))) = {a, b, c, d, e, f, g};
+	char *more = __builtin_alloca(bytes);
+	memset(more, 1, bytes);
+	qsort(v, 7, sizeof(v[0]), compare_and_walk);
+	return v[0] + more[bytes / 2];
+}
+
+START_TEST(through_a_frame_that_aligns_the_stack_anew)
+{
+	struct fake f = fake_make();
+	struct unwind_tables *t;
+	ck_assert_int_eq(unwind_compile(f.mem, &t), 0);
+	struct walk w = {.t = t, .stack = my_stack()};
+	walking = &w;
+	ck_assert_int_eq(walk_realigned(7, 6, 5, 4, 3, 2, 1, 100), 2);
+	ck_assert_int_eq(w.end, UNWIND_ENTRY);
+	ck_assert(has_name(&w, "__libc_start_main"));
+	unwind_tables_free(t);
+	fake_done(&f);
+}
+END_TEST
+
 static void *thread_walks(void *arg)
 {
 	struct walk *w = arg;
@@ -214,6 +240,6 @@ START_TEST(a_loaded_library_makes_the_tables_stale)
 }
 END_TEST
 
-UNIT_MAIN(through_a_library_without_frame_pointers, up_to_the_entry_of_a_thread,
-	from_wherever_a_signal_falls, each_failing_allocation, wild_stacks,
-	a_loaded_library_makes_the_tables_stale)
+UNIT_MAIN(through_a_library_without_frame_pointers, through_a_frame_that_aligns_the_stack_anew,
+	up_to_the_entry_of_a_thread, from_wherever_a_signal_falls, each_failing_allocation,
+	wild_stacks, a_loaded_library_makes_the_tables_stale)
