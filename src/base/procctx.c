@@ -121,8 +121,7 @@ static void fill(struct procctx *c, const struct text *payload)
 		.payload_bytes = (uint32_t)payload->len,
 		.payload = (uintptr_t)bytes};
 	memcpy(h->signature, SIGNATURE, sizeof(h->signature));
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&h->published_ns, boottime_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->published_ns, boottime_ns(), __ATOMIC_SEQ_CST);
 }
 
 int procctx_publish(
