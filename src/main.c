@@ -161,7 +161,8 @@ static int make_fleet(struct nl6 *n)
 		r = fleet_new(&(struct fleet_env){&mem_libc, &clk_system, n->stats}, &n->conf.fleet,
 			&n->fleet);
 	if (r == 0)
-		r = lab_new(&(struct lab_env){&mem_libc}, &n->conf.lab, &n->lab);
+		r = lab_new(&(struct lab_env){&mem_libc, gate_caps(&n->conf.gate)}, &n->conf.lab,
+			&n->lab);
 	struct agent_env agent_env = {&mem_libc, n->stats, n->fleet, udp_socket, n};
 	if (r == 0)
 		r = agent_new(&agent_env, &n->conf.agent, &n->agent);

@@ -75,6 +75,7 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	if (s->threads_unarmed)
 		text_kv_str(t, "unarmed_thread", s->unarmed_name);
 	text_kv_u64(t, "samples", s->samples);
+	text_kv_str(t, "kernel_stacks", s->kernel_state);
 	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
 	text_kv_u64(t, "block_rate", st->block_rate_ns);
 	put_ends(t, s);
@@ -245,7 +246,8 @@ const struct schema profiling_schemas[] = {
 		 ", bytes:int 'Memory of the sampler', lost:map<int>, truncated:map<int>}"},
 	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
 		    ", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
-		    ", samples:int, mutex_fraction:int, block_rate:int 'Nanoseconds'"
+		    ", samples:int, kernel_stacks:str 'sampled, or why not'"
+		    ", mutex_fraction:int, block_rate:int 'Nanoseconds'"
 		    ", truncated:map<int> 'Walks that did not reach the entry, by reason'"
 		    ", lost:map<int> 'Samples by reason', heap:Heap, unwinder:str, unwind_rows:int"
 		    ", addresses:int 'Looked up', addresses_unknown:int 'Without a name'"

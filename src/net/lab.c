@@ -152,7 +152,7 @@ int lab_start(struct lab *l, struct fault *reterr_fault)
 	struct request q = {.run = enter, .fault = reterr_fault};
 	r = ask(l, &q);
 	if (r == 0) {
-		r = caps_keep(0);
+		r = caps_keep(l->env.keep_caps);
 		if (r < 0)
 			(void)fault_set(reterr_fault, r, "", "", "cannot give up capabilities");
 	}

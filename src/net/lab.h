@@ -14,6 +14,7 @@
 struct lab;
 struct lab_env { /* borrowed */
 	const struct mem *mem;
+	uint64_t keep_caps; /* what lab_start leaves of the capabilities, see net/caps.h */
 };
 struct lab_conf {
 	const char *ns_name;	/* -namespace, "nl6sim"; copied */
@@ -30,10 +31,10 @@ MUST_CHECK int lab_new(
 	const struct lab_env *env, const struct lab_conf *conf, struct lab **ret_lab);
 struct lab *lab_free(struct lab *l);
 CLEANUP(lab);
-/* Starts the thread, which reclaims what a killed run left, then takes every capability from the
- * calling thread and so from all that it starts later; for good: what else needs privileges (a port
- * below 1024, a private file) comes before. A network that fits the privileges is made with the
- * first range that needs one. -ENOMEM, -EAGAIN. */
+/* Starts the thread, which reclaims what a killed run left, then takes every capability but
+ * keep_caps from the calling thread and so from all that it starts later; for good: what else needs
+ * privileges (a port below 1024, a private file) comes before. A network that fits the privileges
+ * is made with the first range that needs one. -ENOMEM, -EAGAIN. */
 MUST_CHECK int lab_start(struct lab *l, struct fault *reterr_fault);
 /* Undoes all. The fleet's sockets should be closed before: the namespace lives as long as they.
  * Calls of other threads that come too late are refused (-EPIPE). */

@@ -1,7 +1,9 @@
 #include "profiling/gate.h"
+#include "net/caps.h"
 #include "profiling/gate_impl.h"
 #include "profiling/push.h"
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +12,9 @@ const struct flag gate_flags[] = {
 		"Open the profiling gate at start, for a push to the Pyroscope server at `URL`"),
 	FLAG_U32(struct gate_conf, cpu_hz, "profiling-cpu-rate", 100, 1, 1000,
 		"CPU samples a second of CPU time that the profiler takes while it is asked to"),
+	FLAG_BOOL(struct gate_conf, kernel, "profiling-kernel", false,
+		"Sample stacks in the kernel, too; keeps CAP_PERFMON and CAP_SYSLOG, see "
+		"SECURITY.md"),
 	FLAG_BOOL(struct gate_conf, share_cpu, "profiling-share-cpu", false,
 		"Let any number of CPU profiles run at once; else the second is refused"),
 	FLAG_U64(struct gate_conf, heap_rate_bytes, "profiling-heap-rate", 512 << 10, 1, 1 << 30,
@@ -33,6 +38,12 @@ const struct counter gate_counters[] = {
 	COUNTER(struct gate, captures_refused, "Profiles refused while another used the sampler"),
 	{0},
 };
+
+/* CAP_PERFMON for the samples, CAP_SYSLOG for the addresses in /proc/kallsyms. */
+uint64_t gate_caps(const struct gate_conf *conf)
+{
+	return conf->kernel ? CAPS_BIT(CAP_PERFMON) | CAPS_BIT(CAP_SYSLOG) : 0;
+}
 
 int gate_conf_check(const void *conf, struct fault *reterr_fault)
 {

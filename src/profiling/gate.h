@@ -23,6 +23,7 @@ struct gate_env { /* borrowed */
 struct gate_conf {
 	const char *pyroscope; /* NULL: not given */
 	uint32_t cpu_hz;       /* 1..1000 */
+	bool kernel;	       /* sample stacks in the kernel, too */
 	bool share_cpu;
 	uint64_t heap_rate_bytes; /* mean bytes between samples, >= 1 */
 	bool heap_at_boot;	  /* from gate_new on, whether or not the gate is open */
@@ -32,6 +33,8 @@ struct gate_conf {
 extern const struct flag gate_flags[];
 extern const struct counter gate_counters[];
 int gate_conf_check(const void *conf, struct fault *reterr_fault);
+/* The capabilities that the program must keep for what is asked, see net/caps.h. */
+uint64_t gate_caps(const struct gate_conf *conf);
 
 #define GATE_DURATION_MAX_NS (24 * 3600 * NS_PER_SEC)
 /* What the longest capture may take: a request is answered within 30 s. */

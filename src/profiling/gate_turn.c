@@ -34,7 +34,7 @@ static int make_tools(const struct gate *g, struct capture_tools *t)
 		r = symbols_new(t->mem, &t->symbols);
 	if (r == 0)
 		r = sampler_open(&(struct sampler_env){t->mem, t->clk, t->walker},
-			&(struct sampler_conf){t->cpu_hz}, &t->sampler);
+			&(struct sampler_conf){t->cpu_hz, g->conf.kernel}, &t->sampler);
 	if (r == 0 && !t->heap)
 		r = heap_open(&(struct heap_env){t->mem, t->walker},
 			&(struct heap_conf){.rate_bytes = t->heap_rate_bytes}, &t->heap);
@@ -43,6 +43,14 @@ static int make_tools(const struct gate *g, struct capture_tools *t)
 			&(struct contention_conf){g->conf.mutex_fraction, g->conf.block_rate_ns},
 			&t->contention);
 	return r;
+}
+
+static void note_kernel(const struct gate *g, struct sampler *sampler)
+{
+	struct sampler_status st;
+	sampler_status(sampler, &st);
+	if (g->conf.kernel && st.threads_kernel < st.threads)
+		log_warn("-profiling-kernel", 0, "stacks in the kernel: %s", st.kernel_state);
 }
 
 static int open_tools(struct gate *g)
@@ -58,6 +66,7 @@ static int open_tools(struct gate *g)
 		drop_tools(g, &t);
 		return r;
 	}
+	note_kernel(g, t.sampler);
 	LOCK_SCOPE(&g->lock);
 	g->tools = t;
 	g->symbols_info = (struct symbols_info){0};
