@@ -1,0 +1,225 @@
+"""The measures of the CPU profiler, for bench/run: what share of stacks is whole, what a profile's
+total is to the CPU time used, what the gate costs to open, and what sampling costs a reply."""
+
+import contextlib
+import http.client
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/functional"))
+
+from pprof_judge import judge  # noqa: E402
+
+FIRST = "127.10.0.1"
+
+
+class Server:
+    """An nl6 of its own with 1,000 devices."""
+
+    def __init__(self, build, *flags):
+        self.build = build
+        self.process = subprocess.Popen(
+            [build / "nl6", "-auto-start-ip", FIRST, "-auto-netmask", "8", "-auto-count", "1000",
+             "-snmp-port", "0", "-port", "0", *flags], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"ready api=(\S+):(\d+) snmp=(\d+)\n", line)
+        if not found:
+            sys.exit(f"nl6 did not start: {line}")
+        self.api, self.snmp = int(found[2]), found[3]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def ask(self, method, path, body=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.api, timeout=90)
+        try:
+            c.request(method, path, body and json.dumps(body),
+                      {"Content-Type": "application/json"} if body else {})
+            reply = c.getresponse()
+            data = reply.read()
+        finally:
+            c.close()
+        if reply.status != 200:
+            sys.exit(f"{method} {path}: {reply.status} {data[:200]}")
+        return data
+
+    def gate(self, enabled):
+        body = {"enabled": enabled} | ({"server_address": ""} if enabled else {})
+        return json.loads(self.ask("POST", "/api/v1/profiling", body))["data"]
+
+    def samples(self):
+        """Taken since the gate was opened, by their weights."""
+        status = json.loads(self.ask("GET", "/api/v1/profiling"))["data"]
+        return status["sampler"]["samples"]
+
+    def profile(self, seconds):
+        return judge(self.ask("GET", f"/debug/pprof/profile?seconds={seconds}"), "cpu")
+
+    def cpu_s(self):
+        """Of all threads, ended ones too: the process's CPU clock, by the kernel's encoding."""
+        return time.clock_gettime(~self.process.pid << 3 | 2)
+
+    def anonymous_bytes(self):
+        rollup = pathlib.Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        return int(re.search(r"^Anonymous:\s+(\d+)", rollup, re.M)[1]) * 1024
+
+    def get_load(self, seconds):
+        """Runs a closed loop of GETs; replies."""
+        out = subprocess.run([self.build / "bench/bench-snmp-get", FIRST, "1000", self.snmp, "get",
+                              str(seconds)], check=True, text=True, stdout=subprocess.PIPE)
+        return float(out.stdout.split()[0])
+
+
+@contextlib.contextmanager
+def snmp_load(server):
+    client = subprocess.Popen([server.build / "bench/bench-snmp-get", FIRST, "1000", server.snmp,
+                               "get", "100000"], stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        client.kill()
+        client.wait()
+
+
+@contextlib.contextmanager
+def api_load(server):
+    """Lists of devices, kept-alive, from three clients."""
+    over = threading.Event()
+
+    def client():
+        c = http.client.HTTPConnection("127.0.0.1", server.api)
+        while not over.is_set():
+            c.request("GET", "/api/v1/devices?limit=500")
+            c.getresponse().read()
+        c.close()
+    threads = [threading.Thread(target=client) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for t in threads:
+            t.join()
+
+
+def why(reasons):
+    return ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items())) or "none short"
+
+
+def unwinds_of_programs(build, walks):
+    for mode, name in (("memcpy", "in libc's memcpy"), ("openssl", "in OpenSSL's assembly"),
+                       ("vdso", "in the vdso")):
+        out = subprocess.run([build / "bench/bench-unwind-ends", mode, str(walks)], check=True,
+                             text=True, stdout=subprocess.PIPE).stdout.strip()
+        n, whole, *rest = out.split(" ", 2)
+        yield (f"stacks that reach the entry, {name}", [int(whole) / int(n)], ">= 0.999",
+               f"of {n}" + "".join(f", {r}" for r in rest))
+
+
+def window(server, seconds):
+    """A profile, and within it the CPU time that was sampled by the CPU time that was used: a
+    profile's own last moments, in which it is written, are no part of it."""
+    taken = []
+    thread = threading.Thread(target=lambda: taken.append(server.profile(seconds + 1)))
+    thread.start()
+    time.sleep(0.5)
+    counted, used = server.samples(), server.cpu_s()
+    time.sleep(seconds)
+    counted, used = server.samples() - counted, server.cpu_s() - used
+    thread.join()
+    return taken[0], counted * taken[0].period / 1e9 / used, used
+
+
+def unwinds_of_server(build, wanted, seconds):
+    """At 1,000 Hz, so that there are many; and what was sampled against the CPU time."""
+    with Server(build, "-profiling-cpu-rate", "1000") as server:
+        server.gate(True)
+        for load, name in ((snmp_load, "SNMP load"), (api_load, "API load")):
+            samples, short, ratios = 0, {}, []
+            begun = server.samples()
+            with load(server):
+                while samples < wanted:
+                    profile, ratio, used = window(server, seconds)
+                    ratios.append(ratio)
+                    samples += profile.total("samples")
+                    for reason, n in profile.truncated().items():
+                        short[reason] = short.get(reason, 0) + n
+            kept = samples / (server.samples() - begun)
+            yield (f"stacks that reach the entry, {name}",
+                   [1 - sum(short.values()) / samples], ">= 0.999",
+                   f"of {samples}, {why(short)}; {kept:.4f} of all samples are in profiles")
+            yield (f"sampled / used CPU time, {name}", ratios, "0.97 to 1.03",
+                   f"windows of {seconds} s, the last used {used:.1f} s of CPU")
+
+
+def opening(build):
+    with Server(build) as server:
+        before, begun = server.anonymous_bytes(), time.monotonic()
+        server.gate(True)
+        took = time.monotonic() - begun
+        grown = server.anonymous_bytes() - before
+        yield ("opening the gate", [], "", f"{took * 1000:.1f} ms, {grown / 1e6:.2f} MB more "
+               "anonymous memory")
+        server.profile(1)
+        grown = server.anonymous_bytes() - before
+        yield ("  after a first CPU profile", [], "", f"{grown / 1e6:.2f} MB more")
+        server.gate(False)
+        left = server.anonymous_bytes() - before
+        yield ("  closed again", [], "", f"{left / 1e6:.2f} MB more")
+
+
+def cost(build, pairs, seconds):
+    """The server's CPU time a reply, closed and while a profile is taken, in turn."""
+    def off(server):
+        before = server.cpu_s()
+        replies = server.get_load(seconds)
+        return (server.cpu_s() - before) / replies
+
+    def on(server):
+        server.gate(True)
+        taken = threading.Thread(target=server.profile, args=(int(seconds) + 2,))
+        taken.start()
+        time.sleep(0.3)
+        used = off(server)
+        taken.join()
+        server.gate(False)
+        return used
+
+    ratios, rates = [], []
+    with Server(build) as server:
+        on(server), off(server)
+        for i in range(pairs):
+            first, second = (off, on) if i % 2 == 0 else (on, off)
+            got = {f: f(server) for f in (first, second)}
+            ratios.append(got[off] / got[on])
+            rates.append(got)
+    middle = sorted(r[on] for r in rates)[len(rates) // 2]
+    yield ("CPU a reply, gate closed / CPU profile", ratios, ">= 0.995",
+           f"{middle * 1e6:.2f} us with it at 100 Hz")
+
+
+def rows(build, quick):
+    """(name, ratios of the pairs or windows, goal, what else to tell) of each measure; without
+    ratios there is only what to tell."""
+    build = pathlib.Path(build)
+    found = list(unwinds_of_programs(build, 1000 if quick else 100_000))
+    found += unwinds_of_server(build, 1 if quick else 100_000, 1 if quick else 20)
+    found += opening(build)
+    found += cost(build, 3 if quick else 30, 0.2 if quick else 2)
+    return found
+
+
+if __name__ == "__main__":
+    for row in rows(sys.argv[1], "-quick" in sys.argv):
+        print(row)
