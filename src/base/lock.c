@@ -50,16 +50,17 @@ void lock_take(struct lock *l)
 	NO_TAIL_CALL();
 }
 
-/* Tells, while the lock is still held, who will let the next one in. */
-static inline void tell_drop(struct lock *l, const void *caller)
-{
-	if (UNLIKELY(__atomic_load_n(&l->watched, __ATOMIC_RELAXED) != 0))
-		waits_tell_drop(&l->note, caller);
-}
+/* Tells, while the lock is still held, who will let the next one in. A macro, so that in stacks it
+ * bears the name of the function that drops the lock. */
+#define TELL_DROP(l) \
+	do { \
+		if (UNLIKELY(__atomic_load_n(&(l)->watched, __ATOMIC_RELAXED) != 0)) \
+			waits_tell_drop(&(l)->note, __builtin_return_address(0)); \
+	} while (0)
 
 void lock_drop(struct lock *l)
 {
-	tell_drop(l, __builtin_return_address(0));
+	TELL_DROP(l);
 	must(pthread_mutex_unlock(&l->m));
 }
 
@@ -79,14 +80,14 @@ void cond_done(struct cond *c)
 
 void cond_wait_within(struct cond *c, struct lock *l)
 {
-	tell_drop(l, __builtin_return_address(0));
+	TELL_DROP(l);
 	must(pthread_cond_wait(&c->c, &l->m));
 }
 
 void cond_wait(struct cond *c, struct lock *l)
 {
 	struct wait w;
-	tell_drop(l, __builtin_return_address(0));
+	TELL_DROP(l);
 	wait_begins(&w, WAIT_COND);
 	must(pthread_cond_wait(&c->c, &l->m));
 	wait_ends(&w, NULL, __builtin_return_address(0));
@@ -97,7 +98,7 @@ int cond_wait_until(struct cond *c, struct lock *l, uint64_t until_ns)
 {
 	struct timespec ts = {(time_t)(until_ns / NS_PER_SEC), (long)(until_ns % NS_PER_SEC)};
 	struct wait w;
-	tell_drop(l, __builtin_return_address(0));
+	TELL_DROP(l);
 	wait_begins(&w, WAIT_COND);
 	int r = pthread_cond_timedwait(&c->c, &l->m, &ts);
 	wait_ends(&w, NULL, __builtin_return_address(0));

@@ -71,7 +71,7 @@ void waits_tell_begin(struct wait *w)
 	leave();
 }
 
-void waits_tell_end(const struct wait *w, uint64_t *note, const void *caller)
+static void tell_end(const struct wait *w, uint64_t *note, const void *caller)
 {
 	struct self *s = &nl6_self;
 	const struct waits_hooks *h = s->hushed ? NULL : enter();
@@ -82,6 +82,15 @@ void waits_tell_end(const struct wait *w, uint64_t *note, const void *caller)
 		return;
 	h->ends(h->arg, w, was & WAIT_CLAIMED, note, caller);
 	leave();
+}
+
+/* Not inlined: in stacks the wait is to have the name of the function that waits. */
+__attribute__((noinline)) void wait_ends(const struct wait *w, uint64_t *note, const void *caller)
+{
+	if (UNLIKELY(__atomic_load_n(&waits_hooks, __ATOMIC_RELAXED) != NULL))
+		tell_end(w, note, caller);
+	else
+		__atomic_store_n(&nl6_self.waiting, WAIT_NONE, __ATOMIC_RELAXED);
 }
 
 void waits_tell_drop(uint64_t *note, const void *caller)

@@ -51,8 +51,9 @@ int wait_poll(struct pollfd *fds, nfds_t n, int ms);
 /* The inside of what waits. */
 extern struct waits_hooks *waits_hooks;
 void waits_tell_begin(struct wait *w);
-void waits_tell_end(const struct wait *w, uint64_t *note, const void *caller);
 void waits_tell_drop(uint64_t *note, const void *caller);
+/* note: of the lock that was waited for, or NULL; caller: where the function of base returns to. */
+void wait_ends(const struct wait *w, uint64_t *note, const void *caller);
 static inline void wait_begins(struct wait *w, enum wait_kind kind)
 {
 	w->kind = kind;
@@ -61,11 +62,4 @@ static inline void wait_begins(struct wait *w, enum wait_kind kind)
 	__atomic_store_n(&nl6_self.waiting, kind, __ATOMIC_RELAXED);
 	if (UNLIKELY(__atomic_load_n(&waits_hooks, __ATOMIC_RELAXED) != NULL))
 		waits_tell_begin(w);
-}
-static inline void wait_ends(const struct wait *w, uint64_t *note, const void *caller)
-{
-	if (UNLIKELY(__atomic_load_n(&waits_hooks, __ATOMIC_RELAXED) != NULL))
-		waits_tell_end(w, note, caller);
-	else
-		__atomic_store_n(&nl6_self.waiting, WAIT_NONE, __ATOMIC_RELAXED);
 }

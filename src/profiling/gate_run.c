@@ -1,4 +1,5 @@
 /* The gate's thread and what it is asked. */
+#include "base/waits.h"
 #include "profiling/gate_impl.h"
 #include <errno.h>
 #include <stdio.h>
@@ -207,6 +208,7 @@ static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 void gate_run(void *arg)
 {
 	struct gate *g = arg;
+	waits_hush();
 	for (;;) {
 		struct gate_job *j;
 		switch (wait_next(g, &j)) {

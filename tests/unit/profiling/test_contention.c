@@ -59,6 +59,14 @@ static bool is_named(struct sum *s, uintptr_t pc, const char *name)
 	return false;
 }
 
+/* The innermost name, inlined functions included. */
+static bool is_leaf(struct sum *s, uintptr_t pc)
+{
+	struct symbol sym;
+	ck_assert_int_eq(symbols_find(s->symbols, pc, &sym), 0);
+	return !s->leaf || (sym.n && strcmp(sym.frames[0].name, s->leaf) == 0);
+}
+
 static void add_up(void *arg, const struct stack *stack)
 {
 	struct sum *s = arg;
@@ -66,8 +74,7 @@ static void add_up(void *arg, const struct stack *stack)
 	bool within = !s->within;
 	for (unsigned i = 0; i < stack->n; i++)
 		within = within || is_named(s, stack->pcs[i], s->within);
-	if (stack->label != s->label || !within ||
-		(s->leaf && !is_named(s, stack->pcs[0], s->leaf)))
+	if (stack->label != s->label || !within || !is_leaf(s, stack->pcs[0]))
 		return;
 	s->count += stack->values[0];
 	s->ns += stack->values[1];
