@@ -77,6 +77,7 @@ static void opened(struct bench *b)
 	*b = (struct bench){.fd = eventfd(0, EFD_CLOEXEC)};
 	struct thread_conf conf[3] = {{"queue-0", &label_queue, wait_on_queue, b},
 		{"poll-0", &label_poll, wait_for_events, b}, {"spin-0", NULL, spin_on, b}};
+	unsigned before = threads_count();
 	ck_assert_int_eq(walker_new(&mem_libc, &b->walker), 0);
 	ck_assert_int_eq(symbols_new(&mem_libc, &b->symbols), 0);
 	ck_assert_int_eq(queue_new(&mem_libc, 4, &b->queue), 0);
@@ -87,6 +88,8 @@ static void opened(struct bench *b)
 	await(&b->waits, WAIT_QUEUE);
 	await(&b->polls, WAIT_IO);
 	await(&b->spins, WAIT_NONE);
+	while (threads_count() < before + 4) /* the sampler's own may begin last */
+		sched_yield();
 }
 
 static void closed(struct bench *b)
