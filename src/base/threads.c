@@ -73,7 +73,9 @@ void threads_add(void)
 	sigset_t old;
 	if (s->tid)
 		return;
+	s->mem_busy++; /* what it takes to find the stack, and is given back, cannot be walked yet */
 	find_stack(s);
+	s->mem_busy--;
 	s->tid = gettid();
 	lock_registry(&old);
 	s->next = threads_first;

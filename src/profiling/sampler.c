@@ -1,4 +1,5 @@
 #include "profiling/sampler.h"
+#include "base/mem_hook.h"
 #include "base/rnd.h"
 #include "base/thread.h"
 #include "base/threads.h"
@@ -109,6 +110,7 @@ static void adopt_thread(void *arg, struct self *self)
 		mem_free(s->env.mem, t);
 		return;
 	}
+	mem_hook_mapped(ring, HANDLER_RING_WORDS * sizeof(uint64_t));
 	t->self = self;
 	t->walker = s->env.walker;
 	t->ring = ring_make(ring, HANDLER_RING_WORDS);
@@ -179,6 +181,7 @@ static void free_thread(struct sampler *s, struct handler_thread *t)
 {
 	s->lost[SAMPLER_LOST_RING_FULL] += t->lost_ring_full;
 	s->lost[SAMPLER_LOST_FOREIGN_STACK] += t->lost_foreign_stack;
+	mem_hook_unmapped(t->ring.words, HANDLER_RING_WORDS * sizeof(uint64_t));
 	(void)munmap(t->ring.words, HANDLER_RING_WORDS * sizeof(uint64_t));
 	mem_free(s->env.mem, t);
 }

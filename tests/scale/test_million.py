@@ -9,10 +9,10 @@ from program import until
 START, FEW, MANY = "127.64.0.1", 100_000, 1_000_000
 
 
-def booted(nl6, count):
+def booted(nl6, count, *flags):
     before = time.monotonic()
     it = nl6("-auto-start-ip", START, "-auto-netmask", "8", "-auto-count", str(count),
-             "-auto-round-robin")
+             "-auto-round-robin", *flags)
     return it, time.monotonic() - before
 
 
