@@ -73,7 +73,7 @@ static void on_sigprof(int sig UNUSED, siginfo_t *si, void *uc)
 		if (si->si_code == SI_TIMER)
 			take_sample(t, uc, HANDLER_CPU, 1 + (uint32_t)MAX(si->si_overrun, 0), 0);
 		else if (si->si_code == SI_QUEUE)
-			take_sample(t, uc, HANDLER_SNAPSHOT, 1,
+			take_sample(t, uc, HANDLER_SNAPSHOT, 0,
 				__atomic_load_n(&t->snapshot_asked, __ATOMIC_ACQUIRE));
 	}
 	__atomic_store_n(&nl6_self.in_handler, 0, __ATOMIC_RELEASE);

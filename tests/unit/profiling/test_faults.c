@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "fake.h"
 #include "profiling/profile.h"
+#include "profiling/said.h"
 #include "profiling/sampler.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,13 +54,15 @@ static void start(uint32_t hz)
 }
 
 struct sums {
-	int64_t all, load, entry, load_entry;
+	int64_t all, load, entry, load_entry, lost;
 };
 
 static void sum(void *arg, const struct stack *stack)
 {
 	struct sums *t = arg;
 	t->all += stack->values[0];
+	t->lost += stack->n == 1 && stack->pcs[0] == said_pc(SAID_LOST_RING_FULL) ? stack->values[0]
+										  : 0;
 	t->load += stack->label == &label_load ? stack->values[0] : 0;
 	t->entry += stack->end == UNWIND_ENTRY ? stack->values[0] : 0;
 	t->load_entry +=
@@ -322,6 +325,31 @@ START_TEST(libraries_come_and_go_while_sampling)
 }
 END_TEST
 
+#define FLOOD 20000
+
+/* As the kernel would, if a timer could expire that often: more than the ring holds until it is
+ * drained. Asking for stacks, too, which is no CPU time, whether it is answered or not. */
+START_TEST(what_a_ring_cannot_hold_is_counted)
+{
+	start(1);
+	siginfo_t si = {.si_signo = SIGPROF};
+	si.si_value.sival_ptr = nl6_self.sampler;
+	for (unsigned i = 0; i < 2 * FLOOD; i++) {
+		si.si_code = i % 2 ? SI_TIMER : SI_QUEUE;
+		si.si_overrun = 0;
+		ck_assert_int_eq(
+			syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGPROF, &si), 0);
+	}
+	struct sampler_status st;
+	sampler_status(sampler, &st);
+	ck_assert_uint_gt(st.lost[SAMPLER_LOST_RING_FULL], 0);
+	struct sums sums = stop();
+	ck_assert_int_ge(sums.lost, (int64_t)st.lost[SAMPLER_LOST_RING_FULL]);
+	ck_assert_int_ge(sums.all, FLOOD);
+	ck_assert_int_le(sums.all, FLOOD + 20); /* and what was sampled of it */
+}
+END_TEST
+
 static void *burn_on_little(void *arg)
 {
 	burn(*(uint64_t *)arg);
@@ -488,6 +516,7 @@ END_TEST
 
 UNIT_MAIN(a_large_process_forks_and_spawns_at_full_rate,
 	a_forked_child_survives_and_execs_untouched, starts_and_stops_under_load_and_stray_signals,
-	waits_that_are_interrupted_go_on, libraries_come_and_go_while_sampling,
-	a_small_stack_is_enough, a_crash_handler_is_left_alone, signals_of_others_are_not_counted,
-	errno_is_kept, code_by_hand_is_walked_out_of)
+	waits_that_are_interrupted_go_on, what_a_ring_cannot_hold_is_counted,
+	libraries_come_and_go_while_sampling, a_small_stack_is_enough,
+	a_crash_handler_is_left_alone, signals_of_others_are_not_counted, errno_is_kept,
+	code_by_hand_is_walked_out_of)
