@@ -89,3 +89,20 @@ def test_bash_completes_flags_and_choices(tmp_path):
     assert complete_in_bash(path, ["nl6", "-log-l"]) == ["-log-level"]
     assert complete_in_bash(path, ["nl6", "-log-level", "wa"]) == ["warn"]
     assert complete_in_bash(path, ["nl6", "-namespace", "''"]) == []
+
+
+def test_faults_of_profilers_name_tests_that_exist():
+    """Every row has its number, and a test or a reason; every test named is there."""
+    import re
+    page = text("docs/profiling-faults.md")
+    faults, tests = (re.findall(r"^\| (\d+b?) \| (.*) \|$", part, re.M)
+                     for part in page.split("## Tests that"))
+    assert [n for n, _ in faults] == [
+        n for i in range(1, 27) for n in [str(i), *([f"{i}b"] if i in (8, 23, 25) else [])]]
+    assert [n for n, _ in tests] == [str(i) for i in range(1, 19)]
+    assert [row for _, row in faults + tests if "::" not in row
+            and "cannot occur" not in row and "in this build" not in row] == []
+    named = set(re.findall(r"`([\w./-]+)::(\w+)`", page))
+    assert len(named) > 30
+    assert [f"{path}::{name}" for path, name in sorted(named)
+            if not (ROOT / path).is_file() or not re.search(rf"\b{name}\b", text(path))] == []

@@ -3,12 +3,16 @@
 
 import concurrent.futures
 import contextlib
+import gzip
+import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -36,7 +40,6 @@ def go(*arguments, **more):
 
 @pytest.fixture
 def go_env(tmp_path):
-    import os
     return {"env": {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GOFLAGS": "-mod=mod",
                     "PPROF_TMPDIR": str(tmp_path), "GOCACHE": str(tmp_path / "cache"),
                     "GONOSUMDB": "*", "GOPROXY": "off", "TMPDIR": str(tmp_path)},
@@ -187,6 +190,20 @@ def test_symbol_names_what_the_profile_names(loaded):
         assert loaded.get("/debug/pprof/symbol?" + odd).status in (200, 400), odd
 
 
+def test_names_come_from_no_network(fleet):
+    """A server of debug information that is named in the environment is not asked."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        it = fleet(10, env={"DEBUGINFOD_URLS": url, "DEBUGINFOD_VERBOSE": "1",
+                            "http_proxy": url, "all_proxy": url})
+        open_gate(it)
+        for name in ("goroutine", "heap", "goroutine?debug=2", "profile?seconds=1"):
+            assert it.get("/debug/pprof/" + name).status == 200
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
 def test_profiles_of_threads_disturb_nobody(loaded):
     """Each interrupts every wait there is, whatever SA_RESTART says."""
     before = loaded.stderr
@@ -220,8 +237,6 @@ def varint(n):
 
 def test_the_judge_refuses_what_is_wrong(loaded):
     """A judge that finds nothing is none: each kind of fault, put into a good profile, is found."""
-    import gzip
-    import time
     profile, data = pull(loaded, "goroutine")
     raw = profile.raw
     good = gzip.compress(raw, 1, mtime=0)
