@@ -4,9 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 
-/* Keeps the frame of its user on the stack: no call before it can become a jump. */
-#define NO_TAIL_CALL() __asm__ volatile("")
-
 static void must(int r)
 {
 	assert(r == 0);
@@ -24,7 +21,8 @@ void lock_done(struct lock *l)
 	must(pthread_mutex_destroy(&l->m));
 }
 
-__attribute__((noinline)) static void take_slowly(struct lock *l, const void *caller)
+/* Not inlined, like what follows: in a stack the wait begins where it returns to. */
+__attribute__((noinline)) void lock_take_slowly(struct lock *l)
 {
 	struct wait w;
 	wait_begins(&w, WAIT_LOCK);
@@ -37,31 +35,13 @@ __attribute__((noinline)) static void take_slowly(struct lock *l, const void *ca
 		must(pthread_mutex_lock(&l->m));
 	if (w.wants_drop)
 		__atomic_fetch_sub(&l->watched, 1, __ATOMIC_SEQ_CST);
-	wait_ends(&w, &l->note, caller);
+	wait_ends(&w, &l->note, __builtin_return_address(0));
 }
 
-void lock_take(struct lock *l)
+/* Tells, while the lock is still held, who will let the next one in. */
+__attribute__((noinline)) void lock_tell_drop(struct lock *l)
 {
-	int r = pthread_mutex_trylock(&l->m);
-	if (LIKELY(r == 0))
-		return;
-	assert(r == EBUSY);
-	take_slowly(l, __builtin_return_address(0));
-	NO_TAIL_CALL();
-}
-
-/* Tells, while the lock is still held, who will let the next one in. A macro, so that in stacks it
- * bears the name of the function that drops the lock. */
-#define TELL_DROP(l) \
-	do { \
-		if (UNLIKELY(__atomic_load_n(&(l)->watched, __ATOMIC_RELAXED) != 0)) \
-			waits_tell_drop(&(l)->note, __builtin_return_address(0)); \
-	} while (0)
-
-void lock_drop(struct lock *l)
-{
-	TELL_DROP(l);
-	must(pthread_mutex_unlock(&l->m));
+	waits_tell_drop(&l->note, __builtin_return_address(0));
 }
 
 void cond_init(struct cond *c)
@@ -80,28 +60,30 @@ void cond_done(struct cond *c)
 
 void cond_wait_within(struct cond *c, struct lock *l)
 {
-	TELL_DROP(l);
+	if (UNLIKELY(__atomic_load_n(&l->watched, __ATOMIC_RELAXED) != 0))
+		lock_tell_drop(l);
 	must(pthread_cond_wait(&c->c, &l->m));
 }
 
 void cond_wait(struct cond *c, struct lock *l)
 {
 	struct wait w;
-	TELL_DROP(l);
+	if (UNLIKELY(__atomic_load_n(&l->watched, __ATOMIC_RELAXED) != 0))
+		lock_tell_drop(l);
 	wait_begins(&w, WAIT_COND);
 	must(pthread_cond_wait(&c->c, &l->m));
-	wait_ends(&w, NULL, __builtin_return_address(0));
-	NO_TAIL_CALL();
+	wait_ends(&w, NULL, NULL);
 }
 
 int cond_wait_until(struct cond *c, struct lock *l, uint64_t until_ns)
 {
 	struct timespec ts = {(time_t)(until_ns / NS_PER_SEC), (long)(until_ns % NS_PER_SEC)};
 	struct wait w;
-	TELL_DROP(l);
+	if (UNLIKELY(__atomic_load_n(&l->watched, __ATOMIC_RELAXED) != 0))
+		lock_tell_drop(l);
 	wait_begins(&w, WAIT_COND);
 	int r = pthread_cond_timedwait(&c->c, &l->m, &ts);
-	wait_ends(&w, NULL, __builtin_return_address(0));
+	wait_ends(&w, NULL, NULL);
 	assert(r == 0 || r == ETIMEDOUT);
 	return -r;
 }

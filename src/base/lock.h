@@ -1,6 +1,7 @@
 /* Locks and conditions that tell of their waits (waits.h). */
 #pragma once
 #include "base/attr.h"
+#include <assert.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -14,8 +15,20 @@ struct cond {
 };
 void lock_init(struct lock *l);
 void lock_done(struct lock *l);
-void lock_take(struct lock *l);
-void lock_drop(struct lock *l);
+void lock_take_slowly(struct lock *l);
+void lock_tell_drop(struct lock *l);
+static inline void lock_take(struct lock *l)
+{
+	if (UNLIKELY(pthread_mutex_trylock(&l->m) != 0))
+		lock_take_slowly(l);
+}
+static inline void lock_drop(struct lock *l)
+{
+	if (UNLIKELY(__atomic_load_n(&l->watched, __ATOMIC_RELAXED) != 0))
+		lock_tell_drop(l);
+	int r = pthread_mutex_unlock(&l->m);
+	assert(r == 0);
+}
 static inline void lock_scope_end_(struct lock **l)
 {
 	lock_drop(*l);

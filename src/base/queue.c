@@ -50,20 +50,20 @@ int queue_put(struct queue *q, void *item)
 }
 
 /* One wait, however often another thread was faster to take what came. */
-__attribute__((noinline)) static void wait_for_item(struct queue *q, const void *caller)
+__attribute__((noinline)) static void wait_for_item(struct queue *q)
 {
 	struct wait w;
 	wait_begins(&w, WAIT_QUEUE);
 	while (q->len == 0 && !q->closed)
 		cond_wait_within(&q->changed, &q->lock);
-	wait_ends(&w, NULL, caller);
+	wait_ends(&w, NULL, __builtin_return_address(0));
 }
 
 int queue_take(struct queue *q, void **ret_item)
 {
 	LOCK_SCOPE(&q->lock);
 	if (q->len == 0 && !q->closed)
-		wait_for_item(q, __builtin_return_address(0));
+		wait_for_item(q);
 	if (q->len == 0)
 		return -EPIPE;
 	*ret_item = q->items[q->first];

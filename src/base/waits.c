@@ -71,7 +71,7 @@ void waits_tell_begin(struct wait *w)
 	leave();
 }
 
-static void tell_end(const struct wait *w, uint64_t *note, const void *caller)
+static void tell_end(const struct wait *w, uint64_t *note, const void *site)
 {
 	struct self *s = &nl6_self;
 	const struct waits_hooks *h = s->hushed ? NULL : enter();
@@ -80,25 +80,24 @@ static void tell_end(const struct wait *w, uint64_t *note, const void *caller)
 	uint32_t was = __atomic_exchange_n(&s->waiting, WAIT_NONE, __ATOMIC_SEQ_CST);
 	if (!h)
 		return;
-	h->ends(h->arg, w, was & WAIT_CLAIMED, note, caller);
+	h->ends(h->arg, w, was & WAIT_CLAIMED, note, site);
 	leave();
 }
 
-/* Not inlined: in stacks the wait is to have the name of the function that waits. */
-__attribute__((noinline)) void wait_ends(const struct wait *w, uint64_t *note, const void *caller)
+__attribute__((noinline)) void wait_ends(const struct wait *w, uint64_t *note, const void *site)
 {
 	if (UNLIKELY(__atomic_load_n(&waits_hooks, __ATOMIC_RELAXED) != NULL))
-		tell_end(w, note, caller);
+		tell_end(w, note, site ? site : __builtin_return_address(0));
 	else
 		__atomic_store_n(&nl6_self.waiting, WAIT_NONE, __ATOMIC_RELAXED);
 }
 
-void waits_tell_drop(uint64_t *note, const void *caller)
+void waits_tell_drop(uint64_t *note, const void *site)
 {
 	const struct waits_hooks *h = enter();
 	if (!h)
 		return;
-	h->drops(h->arg, note, caller);
+	h->drops(h->arg, note, site);
 	leave();
 }
 
@@ -108,7 +107,7 @@ int wait_epoll(int fd, struct epoll_event *events, int max, int ms)
 	wait_begins(&w, WAIT_IO);
 	int n = epoll_wait(fd, events, max, ms);
 	int e = errno;
-	wait_ends(&w, NULL, __builtin_return_address(0));
+	wait_ends(&w, NULL, NULL);
 	errno = e;
 	return n;
 }
@@ -119,7 +118,7 @@ int wait_poll(struct pollfd *fds, nfds_t n, int ms)
 	wait_begins(&w, WAIT_IO);
 	int r = poll(fds, n, ms);
 	int e = errno;
-	wait_ends(&w, NULL, __builtin_return_address(0));
+	wait_ends(&w, NULL, NULL);
 	errno = e;
 	return r;
 }

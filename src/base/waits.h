@@ -21,17 +21,17 @@ struct wait {
 	bool wants_drop;     /* the drop of the lock that ends the wait is to be told as well */
 	uint64_t began_ns;
 };
-/* All are called in the thread concerned and may neither wait for one of our locks nor long.
- * caller: the address that the function of base returns to, by which its frame is found in a stack.
- */
+/* All are called in the thread concerned and may neither wait for one of our locks nor long. site:
+ * an address in the function that waits or drops, where it calls base; its frame is to be the
+ * innermost of the stack, with lock_take, cond_wait or the like inlined in it or itself. */
 struct waits_hooks {
 	void (*begins)(void *arg, struct wait *w);
 	/* note: the lock's, which is held; NULL for the other kinds. claimed: see WAIT_CLAIMED. */
 	void (*ends)(
-		void *arg, const struct wait *w, bool claimed, uint64_t *note, const void *caller);
+		void *arg, const struct wait *w, bool claimed, uint64_t *note, const void *site);
 	/* The thread holds a lock that a wait with wants_drop waits for, and is about to drop it.
 	 */
-	void (*drops)(void *arg, uint64_t *note, const void *caller);
+	void (*drops)(void *arg, uint64_t *note, const void *site);
 	void *arg;
 	uint32_t session; /* set by waits_set_hooks: not 0, another each time */
 };
@@ -51,9 +51,10 @@ int wait_poll(struct pollfd *fds, nfds_t n, int ms);
 /* The inside of what waits. */
 extern struct waits_hooks *waits_hooks;
 void waits_tell_begin(struct wait *w);
-void waits_tell_drop(uint64_t *note, const void *caller);
-/* note: of the lock that was waited for, or NULL; caller: where the function of base returns to. */
-void wait_ends(const struct wait *w, uint64_t *note, const void *caller);
+void waits_tell_drop(uint64_t *note, const void *site);
+/* note: of the lock that was waited for, or NULL. site: see waits_hooks; NULL: where this is
+ * called. */
+void wait_ends(const struct wait *w, uint64_t *note, const void *site);
 static inline void wait_begins(struct wait *w, enum wait_kind kind)
 {
 	w->kind = kind;

@@ -45,15 +45,15 @@ static void must(int r)
 }
 
 /* The calling thread's stack from the function of base that waits. */
-static void walk(struct contention *c, const void *caller, uintptr_t pcs[static UNWIND_DEPTH],
+static void walk(struct contention *c, const void *site, uintptr_t pcs[static UNWIND_DEPTH],
 	struct stack *ret_stack)
 {
 	struct unwind_regs regs = UNWIND_REGS_HERE();
 	enum unwind_end end = UNWIND_ENTRY;
 	unsigned n = walker_here(c->env.walker, &regs, pcs, UNWIND_DEPTH, &end), skip = 0;
 	for (unsigned i = 1; i < n && !skip; i++)
-		if (pcs[i] + 1 == (uintptr_t)caller)
-			skip = i - 1;
+		if (pcs[i] + 1 == (uintptr_t)site)
+			skip = i;
 	*ret_stack = (struct stack){.label = nl6_self.label,
 		.n = (uint16_t)(n - skip),
 		.end = (uint8_t)end,
@@ -112,7 +112,7 @@ static void give_slot(struct contention *c, struct slot *s)
 }
 
 /* Overwrites what an earlier drop noted that let in another than the waiter. */
-static void drops(void *arg, uint64_t *note, const void *caller)
+static void drops(void *arg, uint64_t *note, const void *site)
 {
 	struct contention *c = arg;
 	struct slot *s = noted(c, *note);
@@ -121,7 +121,7 @@ static void drops(void *arg, uint64_t *note, const void *caller)
 	*note = 0;
 	if (!s && !(s = take_slot(c)))
 		return;
-	walk(c, caller, pcs, &stack);
+	walk(c, site, pcs, &stack);
 	s->label = stack.label;
 	s->n = stack.n;
 	s->end = stack.end;
@@ -176,7 +176,7 @@ static int64_t within_capture(const struct contention *c, const struct wait *w, 
 	return c->offcpu != OFFCPU_OFF && to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0;
 }
 
-static void ends(void *arg, const struct wait *w, bool claimed, uint64_t *note, const void *caller)
+static void ends(void *arg, const struct wait *w, bool claimed, uint64_t *note, const void *site)
 {
 	struct contention *c = arg;
 	uint64_t now_ns = clk_ns(c->env.clk), delay_ns = now_ns - w->began_ns;
@@ -192,7 +192,7 @@ static void ends(void *arg, const struct wait *w, bool claimed, uint64_t *note, 
 		return;
 	struct stack stack;
 	uintptr_t pcs[UNWIND_DEPTH];
-	walk(c, caller, pcs, &stack);
+	walk(c, site, pcs, &stack);
 	must(pthread_mutex_lock(&c->table));
 	if (block) {
 		stack.values[0] = count;
