@@ -76,6 +76,7 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 		text_kv_str(t, "unarmed_thread", s->unarmed_name);
 	text_kv_u64(t, "samples", s->samples);
 	text_kv_str(t, "kernel_stacks", s->kernel_state);
+	text_kv_str(t, "switches", st->switches);
 	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
 	text_kv_u64(t, "block_rate", st->block_rate_ns);
 	put_ends(t, s);
@@ -247,6 +248,7 @@ const struct schema profiling_schemas[] = {
 	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
 		    ", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
 		    ", samples:int, kernel_stacks:str 'sampled, or why not'"
+		    ", switches:str 'Of threads, by perf: recorded, or why not'"
 		    ", mutex_fraction:int, block_rate:int 'Nanoseconds'"
 		    ", truncated:map<int> 'Walks that did not reach the entry, by reason'"
 		    ", lost:map<int> 'Samples by reason', heap:Heap, unwinder:str, unwind_rows:int"

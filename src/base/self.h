@@ -36,8 +36,9 @@ struct self {
 	 * saw begin. */
 	uint32_t waiting;
 	uint64_t waits_since_ns, waits;
-	uint32_t in_hook; /* what a hook may use is freed only after this was seen 0 */
-	bool hushed;	  /* its waits are not told of */
+	uint64_t offcpu_ns; /* its own waits within the capture under way, or the last */
+	uint32_t in_hook;   /* what a hook may use is freed only after this was seen 0 */
+	bool hushed;	    /* its waits are not told of */
 	unsigned birth_n;
 	uintptr_t birth[SELF_BIRTH_DEPTH]; /* return addresses in the thread that made it */
 };

@@ -3,6 +3,8 @@
 #include "profiling/legacy.h"
 #include "profiling/profile.h"
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static const enum profile_kind profile_of[CAPTURE_KINDS] = {
 	[CAPTURE_CPU] = PROFILE_CPU,
@@ -103,6 +105,15 @@ static int gather_new(struct capture_tools *t, enum capture_kind kind, struct st
 	return 0;
 }
 
+/* Waits that are not ours. Without them the profile says what it lacks. */
+static void begin_blocked(struct capture_tools *t, struct capture *c)
+{
+	int r = blocked_start(&(struct blocked_env){t->mem, t->clk}, &c->blocked);
+	if (r < 0)
+		(void)snprintf(c->note, sizeof(c->note),
+			"own waits only: perf is not permitted (%s)", strerrorname_np(-r));
+}
+
 int capture_begin(struct capture_tools *t, struct capture *c)
 {
 	c->begun_ns = clk_ns(t->clk);
@@ -121,8 +132,10 @@ int capture_begin(struct capture_tools *t, struct capture *c)
 		r = gather_new(t, c->ask.kind, &c->before);
 	if (r < 0)
 		return r;
-	if (c->ask.kind == CAPTURE_OFFCPU)
+	if (c->ask.kind == CAPTURE_OFFCPU) {
 		c->offcpu = t->contention;
+		begin_blocked(t, c);
+	}
 	c->ends_ns = c->begun_ns + c->ask.duration_ns;
 	return 0;
 }
@@ -154,11 +167,15 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 		return 0;
 	}
 	AUTO(stacks) struct stacks *now = NULL;
+	if (c->blocked)
+		blocked_stop(c->blocked);
 	int r = c->offcpu ? contention_offcpu_stop(TAKE(c->offcpu), t->sampler) : 0;
 	if (r == 0)
 		r = gather_new(t, kind, &now);
 	if (r < 0)
 		return r;
+	if (c->blocked)
+		blocked_add(c->blocked, now);
 	if (c->before || kind == CAPTURE_OFFCPU)
 		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
 	if (!is_delta(kind) && !c->before) {
@@ -209,7 +226,9 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 		.time_ns = (int64_t)(c->ask.kind == CAPTURE_CPU ? c->begun_wall_ns
 								: clk_wall_ns(t->clk)),
 		.duration_ns = (int64_t)duration_ns,
-		.comment = why};
+		.comment = why		? why
+			   : c->note[0] ? c->note
+					: NULL};
 	return c->ask.debug ? legacy_encode(t->mem, t->symbols, &ask, out)
 			    : profile_encode(t->mem, t->symbols, &ask, out);
 }
@@ -218,6 +237,8 @@ void capture_poll(struct capture *c)
 {
 	if (c->timeline && c->ends_ns)
 		timeline_poll(c->timeline);
+	if (c->blocked && c->ends_ns)
+		blocked_poll(c->blocked);
 }
 
 void capture_abort(struct capture *c)
@@ -232,6 +253,7 @@ void capture_abort(struct capture *c)
 	}
 	if (c->offcpu)
 		(void)!contention_offcpu_stop(TAKE(c->offcpu), NULL);
+	c->blocked = blocked_free(c->blocked);
 	c->timeline = timeline_free(c->timeline);
 	c->before = stacks_free(c->before);
 }

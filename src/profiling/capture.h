@@ -5,6 +5,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "profiling/blocked.h"
 #include "profiling/contention.h"
 #include "profiling/gate.h"
 #include "profiling/sampler.h"
@@ -35,6 +36,8 @@ struct capture {
 	uint64_t begun_ns, begun_wall_ns, ends_ns; /* ends_ns 0: has ended or never lasts */
 	struct sampler_reader *reader;
 	struct contention *offcpu; /* that it has started */
+	struct blocked *blocked;   /* beside it, where perf is permitted */
+	char note[96];		   /* why not, for a comment; or empty */
 	struct stacks *before;
 	struct timeline *timeline;
 };
@@ -45,7 +48,7 @@ MUST_CHECK int capture_begin(struct capture_tools *t, struct capture *c);
 /* Completes it into *out; why: a comment for what ended before its time, or NULL. -ENOMEM. */
 MUST_CHECK int capture_end(
 	struct capture_tools *t, struct capture *c, const char *why, struct text *out);
-/* Takes over what threads noted for a trace; nothing for the others. */
+/* Takes over what threads and the kernel noted for a trace or off-CPU; nothing for the others. */
 void capture_poll(struct capture *c);
 /* Frees what capture_begin took; after capture_end it does nothing. */
 void capture_abort(struct capture *c);

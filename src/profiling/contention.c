@@ -201,6 +201,7 @@ static void ends(void *arg, const struct wait *w, bool claimed, uint64_t *note, 
 	}
 	int64_t off_ns = offcpu ? within_capture(c, w, now_ns) : 0;
 	if (off_ns > 0) {
+		(void)__atomic_fetch_add(&nl6_self.offcpu_ns, (uint64_t)off_ns, __ATOMIC_RELAXED);
 		stack.values[0] = 1;
 		stack.values[1] = off_ns;
 		stacks_add(c->stacks[CONTENTION_OFFCPU], &stack);
@@ -300,6 +301,7 @@ uint64_t contention_bytes(struct contention *c)
 static void unclaim(void *arg UNUSED, struct self *thread)
 {
 	(void)__atomic_fetch_and(&thread->waiting, ~WAIT_CLAIMED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&thread->offcpu_ns, 0, __ATOMIC_RELAXED);
 }
 
 int contention_offcpu_start(struct contention *c)
@@ -347,9 +349,11 @@ static void claim(void *arg, struct self *thread)
 	waits_pass(thread);
 	uint64_t since_ns = __atomic_load_n(&thread->waits_since_ns, __ATOMIC_RELAXED);
 	since_ns = MAX(since_ns, cl->from_ns);
-	if (mine && since_ns < cl->to_ns)
-		cl->all[cl->n++] = (struct claim){thread->tid, (int64_t)(cl->to_ns - since_ns),
-			false, __atomic_load_n(&thread->label, __ATOMIC_RELAXED)};
+	if (!mine || since_ns >= cl->to_ns)
+		return;
+	(void)__atomic_fetch_add(&thread->offcpu_ns, cl->to_ns - since_ns, __ATOMIC_RELAXED);
+	cl->all[cl->n++] = (struct claim){thread->tid, (int64_t)(cl->to_ns - since_ns), false,
+		__atomic_load_n(&thread->label, __ATOMIC_RELAXED)};
 }
 
 static void add_claim(struct contention *c, struct claim *cl, const struct stack *where)

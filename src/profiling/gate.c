@@ -159,6 +159,7 @@ static void put_profiler(struct gate *g, struct gate_status *st)
 	walker_info(g->tools.walker, &st->unwind);
 	heap_status(g->tools.heap, &st->heap);
 	st->symbols = g->symbols_info;
+	memcpy(st->switches, g->switches, sizeof(st->switches));
 	st->mutex_fraction = g->conf.mutex_fraction;
 	st->block_rate_ns = g->conf.block_rate_ns;
 	st->bytes = st->heap.bytes + contention_bytes(g->tools.contention) + st->sampler.bytes +

@@ -84,6 +84,7 @@ struct gate_status {
 	uint64_t opened_at_ns;
 	uint32_t captures; /* under way */
 	struct sampler_status sampler;
+	char switches[96]; /* of threads: recorded or, at the opening, why not */
 	struct unwind_info unwind;
 	uint32_t mutex_fraction;
 	uint64_t block_rate_ns;

@@ -38,7 +38,7 @@ struct gate {
 	bool running, stopping;
 	struct gate_job *queue, **queue_end;
 	struct gate_job *captures; /* under way; linked by the gate's thread alone */
-	uint32_t n_captures, cpu_captures, traces; /* queued or under way */
+	uint32_t n_captures, cpu_captures, traces, offcpus; /* queued or under way */
 	struct gate_pair now;
 	bool pushing;
 	uint64_t sdk_errors;
@@ -46,6 +46,7 @@ struct gate {
 	enum gate_opener opened_by;
 	char peer[64];
 	uint64_t opened_at_ns;
+	char switches[96];		   /* may perf record them, as it was at the opening */
 	struct symbols_info symbols_info;  /* copied: symbols are the gate thread's */
 	bool revert_pending, revert_chain; /* chain: which way the first timed turn went */
 	uint64_t revert_ns, revert_at_ns, revert_after_ns; /* monotonic, since 1970, how long */

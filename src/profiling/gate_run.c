@@ -53,6 +53,7 @@ void gate_finish(struct gate_job *j, int r)
 			g->n_captures--;
 			g->cpu_captures -= j->capture.ask.kind == CAPTURE_CPU;
 			g->traces -= j->capture.ask.kind == CAPTURE_TRACE;
+			g->offcpus -= j->capture.ask.kind == CAPTURE_OFFCPU;
 			g->captures_made += r == 0;
 		}
 	}
@@ -99,6 +100,7 @@ int gate_submit(struct gate *g, struct gate_job *j)
 		g->n_captures++;
 		g->cpu_captures += j->capture.ask.kind == CAPTURE_CPU;
 		g->traces += j->capture.ask.kind == CAPTURE_TRACE;
+		g->offcpus += j->capture.ask.kind == CAPTURE_OFFCPU;
 	}
 	*g->queue_end = j;
 	g->queue_end = &j->next;
@@ -190,9 +192,10 @@ static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 		}
 		if (g->revert_pending && g->revert_ns <= now_ns)
 			return NEXT_REVERT;
-		if (g->traces && g->captures && poll_ns <= now_ns)
+		bool polls = (g->traces || g->offcpus) && g->captures;
+		if (polls && poll_ns <= now_ns)
 			return NEXT_POLL;
-		if (g->traces && g->captures)
+		if (polls)
 			until_ns = poll_ns;
 		if (g->revert_pending)
 			until_ns = MIN(until_ns, g->revert_ns);

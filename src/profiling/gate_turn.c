@@ -67,7 +67,10 @@ static int open_tools(struct gate *g)
 		return r;
 	}
 	note_kernel(g, t.sampler);
+	char switches[sizeof(g->switches)];
+	timeline_switches_probe(t.mem, switches, sizeof(switches));
 	LOCK_SCOPE(&g->lock);
+	memcpy(g->switches, switches, sizeof(g->switches));
 	g->tools = t;
 	g->symbols_info = (struct symbols_info){0};
 	stat_add(&g->opens, 1);

@@ -15,6 +15,7 @@ const char *said_text(uintptr_t pc)
 		[SAID_BEFORE] = "[allocated before profiling]",
 		[SAID_NO_ANSWER] = "[no answer]",
 		[SAID_MEMORY] = "[folded: no memory]",
+		[SAID_ELSEWHERE] = "[blocked outside of our own waits]",
 		[SAID_UNLOCK_UNSEEN] = "[unlock not seen]",
 	};
 	uintptr_t i = (pc - SAID_START) / 16;

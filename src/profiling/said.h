@@ -16,6 +16,7 @@ enum said {
 	SAID_NO_ANSWER,	    /* a thread that did not give its stack in time */
 	SAID_MEMORY,	    /* no memory to note the stack */
 	SAID_UNLOCK_UNSEEN, /* a lock was free before its waiter could ask who drops it */
+	SAID_ELSEWHERE,	    /* blocked, by the kernel's word, outside of our own waits */
 	SAID_N
 };
 static inline uintptr_t said_pc(enum said what)

@@ -1,5 +1,8 @@
 #include "profiling/switches.h"
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* With a stack, a switch takes about eight times the room. */
 #define PAGES 8
@@ -91,4 +94,16 @@ bool switches_next(struct switches *s, struct switches_event *ret_event)
 		.kernel = s->kernel};
 	s->kernel_n = 0;
 	return true;
+}
+
+/* proc(5): the state follows the name, which ends at the last ')'. */
+bool switches_is_asleep(pid_t tid)
+{
+	char path[64], buf[256];
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	buf[MAX(n, 0)] = 0;
+	const char *name_end = strrchr(buf, ')');
+	return name_end && (strncmp(name_end, ") S", 3) == 0 || strncmp(name_end, ") D", 3) == 0);
 }

@@ -21,5 +21,7 @@ struct switches_event {
 /* kernel: with the kernel's stack, which takes CAP_PERFMON. Errors as perf_ring_open. */
 MUST_CHECK int switches_open(pid_t tid, bool kernel, struct switches *ret_switches);
 void switches_close(struct switches *s);
+/* Does thread tid of this process sleep now? What it does when records begin. */
+bool switches_is_asleep(pid_t tid);
 /* false: there is no more now. */
 bool switches_next(struct switches *s, struct switches_event *ret_event);

@@ -150,32 +150,30 @@ static void gone(void *arg, struct self *self)
 	th->gone = true;
 }
 
-/* Which switches may be recorded here. */
-static void find_switches(struct timeline *t)
+/* Which switches may be recorded here, and what to say of it. */
+static enum timeline_switches find_switches(
+	const struct mem *mem, struct kallsyms **ret_kernel, char *state, size_t bytes)
 {
-	const char *state = "recorded";
-	char text[96];
-	int r = 0;
-	t->cpus.store = &t->store;
-	if (t->conf.switches)
-		t->switches = timeline_cpu_probe(&r);
-	if (!t->conf.switches) {
-		state = "not asked for";
-	} else if (t->switches == TIMELINE_SWITCHES_NONE) {
-		(void)snprintf(text, sizeof(text), "not permitted (%s)", strerrorname_np(-r));
-		state = text;
-	} else if (t->switches == TIMELINE_SWITCHES_USER) {
-		(void)snprintf(
-			text, sizeof(text), "recorded, without the wait (%s)", strerrorname_np(-r));
-		state = text;
-	} else if ((r = kallsyms_new(t->env.mem, &t->kernel)) < 0) {
-		t->switches = TIMELINE_SWITCHES_USER;
-		(void)snprintf(text, sizeof(text), "recorded, without the wait (kallsyms: %s)",
-			strerrorname_np(-r));
-		state = text;
+	int r;
+	enum timeline_switches found = timeline_cpu_probe(&r);
+	const char *what = "recorded, without the wait";
+	if (found == TIMELINE_SWITCHES_NONE)
+		what = "not permitted";
+	if (found == TIMELINE_SWITCHES_KERNEL && (r = kallsyms_new(mem, ret_kernel)) < 0) {
+		found = TIMELINE_SWITCHES_USER;
+		what = "recorded, without the wait: kernel symbols";
 	}
-	t->cpus.kernel = t->kernel;
-	(void)snprintf(t->switches_state, sizeof(t->switches_state), "%s", state);
+	if (r < 0)
+		(void)snprintf(state, bytes, "%s (%s)", what, strerrorname_np(-r));
+	else
+		(void)snprintf(state, bytes, "recorded");
+	return found;
+}
+
+void timeline_switches_probe(const struct mem *mem, char *buf, size_t bytes)
+{
+	AUTO(kallsyms) struct kallsyms *k = NULL;
+	(void)find_switches(mem, &k, buf, bytes);
 }
 
 int timeline_start(const struct timeline_env *env, const struct timeline_conf *conf,
@@ -193,7 +191,13 @@ int timeline_start(const struct timeline_env *env, const struct timeline_conf *c
 		return r;
 	}
 	lock_init(&t->lock);
-	find_switches(t);
+	t->cpus.store = &t->store;
+	if (conf->switches)
+		t->switches = find_switches(
+			env->mem, &t->kernel, t->switches_state, sizeof(t->switches_state));
+	else
+		(void)snprintf(t->switches_state, sizeof(t->switches_state), "not asked for");
+	t->cpus.kernel = t->kernel;
 	t->recording = true;
 	t->json = (struct timeline_json){.store = &t->store,
 		.pid = getpid(),

@@ -36,6 +36,8 @@ ssize_t timeline_read(struct timeline *t, char *buf, size_t room);
 /* Stops and frees it; takes NULL, returns NULL. */
 struct timeline *timeline_free(struct timeline *t);
 CLEANUP(timeline);
+/* The same before there is a timeline. */
+void timeline_switches_probe(const struct mem *mem, char *buf, size_t bytes);
 /* Are switches recorded, and if not, why: "recorded", "not asked for", "not permitted (EACCES)", …
  * Valid as long as the timeline. */
 const char *timeline_switches_state(const struct timeline *t);

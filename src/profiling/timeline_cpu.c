@@ -1,8 +1,6 @@
 #include "profiling/timeline_cpu.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,18 +21,6 @@ enum timeline_switches timeline_cpu_probe(int *ret_error)
 	return found;
 }
 
-/* Does the thread sleep now? proc(5): the state follows the name, which ends at the last ')'. */
-static bool is_asleep(int tid)
-{
-	char path[64], buf[256];
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	buf[MAX(n, 0)] = 0;
-	const char *name_end = strrchr(buf, ')');
-	return name_end && (strncmp(name_end, ") S", 3) == 0 || strncmp(name_end, ") D", 3) == 0);
-}
-
 int timeline_cpu_open(struct timeline_cpu *c, int tid, enum timeline_switches most, uint64_t now_ns)
 {
 	int r = -EACCES;
@@ -51,7 +37,7 @@ int timeline_cpu_open(struct timeline_cpu *c, int tid, enum timeline_switches mo
 		c->on = cpu >= 0;
 		c->cpu = (uint32_t)MAX(cpu, 0);
 	} else {
-		c->off = c->guessed = is_asleep(tid);
+		c->off = c->guessed = switches_is_asleep(tid);
 	}
 	return 0;
 }

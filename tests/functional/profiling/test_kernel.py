@@ -92,6 +92,28 @@ def test_system_calls_have_stacks_in_the_kernel(fleet):
         assert any("epoll" in w or "ep_poll" in w for w in waits), waits
 
 
+ELSEWHERE = "[blocked outside of our own waits]"
+
+
+def test_off_cpu_holds_the_waits_of_libraries(fleet):
+    """libmicrohttpd's thread waits in a call of its own, the workers in ours."""
+    it = fleet(10)
+    state = pull_only(it)["sampler"]["switches"]
+    profile = judge(it.get("/debug/pprof/offcpu?seconds=2").body)
+    elsewhere = {label: 0 for label in ("api", "snmp", "main")}
+    for s in profile.with_frame(ELSEWHERE):
+        elsewhere[s.labels["subsystem"]] = elsewhere.get(s.labels["subsystem"], 0) + s.values[1]
+    if not state.startswith("recorded"):
+        assert re.fullmatch(r"not permitted \(E\w+\)", state)
+        assert not any(elsewhere.values())
+        assert any(c.startswith("own waits only: perf is not permitted (E")
+                   for c in profile.comments)
+        return
+    assert 1.5e9 < elsewhere["api"] <= profile.duration_ns
+    # What is ours is not told twice: each worker waits for nearly all of the time.
+    assert elsewhere["snmp"] < 0.2 * profile.total("delay", subsystem="snmp")
+
+
 def test_without_privileges_it_says_why_and_goes_on(fleet):
     it = fleet(10, "-profiling-kernel", "-profiling-cpu-rate", "1000", prefix=NONE)
     state, profile, trace = captured(it)
