@@ -73,7 +73,8 @@ static bool same(const struct stacks *s, const struct entry *e, const struct sta
 {
 	return e->s.label == add->label && e->s.number == add->number && e->s.end == add->end &&
 	       e->s.n == add->n && same_span(s, e->span, add->span) &&
-	       memcmp(s->words + e->pcs_at, add->pcs, add->n * sizeof(*add->pcs)) == 0;
+	       (add->n == 0 ||
+		       memcmp(s->words + e->pcs_at, add->pcs, add->n * sizeof(*add->pcs)) == 0);
 }
 
 /* Doubles an array so that it holds at least need. */
@@ -159,7 +160,8 @@ void stacks_add(struct stacks *s, const struct stack *add)
 	struct entry *e = &s->entries[s->n++];
 	*e = (struct entry){.hash = hash, .pcs_at = (uint32_t)s->words_n, .s = *add};
 	e->span = intern_span(s, add->span);
-	memcpy(s->words + s->words_n, add->pcs, add->n * sizeof(*add->pcs));
+	if (add->n)
+		memcpy(s->words + s->words_n, add->pcs, add->n * sizeof(*add->pcs));
 	s->words_n += add->n;
 	e->next = s->slots[hash & (s->slots_n - 1)];
 	s->slots[hash & (s->slots_n - 1)] = s->n;
