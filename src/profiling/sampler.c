@@ -461,6 +461,7 @@ static void ask_thread(void *arg, struct self *self)
 	struct handler_thread *t = self->sampler;
 	if (!t || a->n == a->room)
 		return;
+	LOCK_SCOPE(&k->s->lock); /* those asked before may be answering */
 	struct snapshot_thread *st = &a->threads[a->n++];
 	st->t = t;
 	st->info = (struct sampler_thread_info){.tid = self->tid,

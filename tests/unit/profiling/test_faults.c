@@ -359,7 +359,7 @@ static void *burn_on_little(void *arg)
 /* 16 KiB, the least that there is, above a page that cannot be touched. */
 START_TEST(a_small_stack_is_enough)
 {
-	size_t bytes = UNIT_SANITIZED ? 256u << 10 : PTHREAD_STACK_MIN;
+	size_t bytes = UNIT_SANITIZED ? 2u << 20 : PTHREAD_STACK_MIN;
 	char *at = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	ck_assert_ptr_ne(at, MAP_FAILED);
