@@ -1,20 +1,14 @@
 /* /debug/pprof/: the pull surface of the profiler, as Go's net/http/pprof and godeltaprof serve it.
  * Its errors are texts as theirs; only a closed gate is told in the API's own form. */
 #include "api/api.h"
+#include "api/pprof_ask.h"
 #include "profiling/gate.h"
 #include "profiling/timeline.h"
-#include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SYMBOL_BODY_BYTES (1u << 20)
-#define SYMBOLS_MAX 65536
-#define CPU_SECONDS_DEFAULT 30
-#define TRACE_SECONDS_DEFAULT 1.0
-#define TOO_LONG "profile duration exceeds server's WriteTimeout"
 
 /* In the order of their names, as the index lists them. */
 static const struct served {
@@ -42,12 +36,6 @@ static const struct served {
 		"Label scopes of every thread as a timeline, for Perfetto or speedscope"},
 	{"threadcreate", CAPTURE_THREADCREATE, NULL, "Where each thread was made"},
 };
-
-/* Kinds that are nothing but what happens meanwhile. */
-static bool lasts(enum capture_kind kind)
-{
-	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE;
-}
 
 static int refuse(struct request *rq, unsigned status, const char *text)
 {
@@ -78,111 +66,18 @@ static void put_index(struct request *rq, const struct gate_status *st)
 		"<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
 	for (unsigned i = 0; i < ARRAY_SIZE(served); i++) {
 		const struct served *s = &served[i];
-		bool text = s->kind <= CAPTURE_BLOCK && !lasts(s->kind);
+		bool text = s->kind <= CAPTURE_BLOCK && !pprof_ask_lasts(s->kind);
 		text_printf(t,
 			"<tr><td>%llu</td><td><a href=\"%s%s\">%s</a></td><td>%s</td></tr>\n",
 			(unsigned long long)gate_count(st, s->kind), s->name,
-			lasts(s->kind) ? "?seconds=5"
-			: text	       ? "?debug=1"
-				       : "",
+			pprof_ask_lasts(s->kind) ? "?seconds=5"
+			: text			 ? "?debug=1"
+						 : "",
 			s->name, s->help);
 	}
 	text_put(t,
 		"</table>\n<p><a href=\"goroutine?debug=2\">full stacks of all threads</a></p>\n"
 		"</body>\n</html>\n");
-}
-
-/* As Go reads a number: all of it, a sign, or it is none. */
-static bool read_number(const char *s, long long *ret_n)
-{
-	char *end;
-	if (!s || !*s)
-		return false;
-	errno = 0;
-	*ret_n = strtoll(s, &end, 10);
-	return !*end && end != s && errno == 0;
-}
-
-static double read_seconds(const char *s, double otherwise)
-{
-	char *end;
-	if (!s || !*s)
-		return otherwise;
-	double n = strtod(s, &end);
-	return !*end && n > 0 && isfinite(n) ? n : otherwise;
-}
-
-/* The seconds and form that the query asks for; 0, or a refusal that was answered: 1. */
-static int read_query(struct request *rq, const struct served *s, struct capture_ask *ask)
-{
-	const char *seconds = request_query(rq, "seconds");
-	bool delta = seconds && *seconds;
-	long long n = 0, debug = 0;
-	bool is_number = read_number(seconds, &n);
-	(void)read_number(request_query(rq, "debug"), &debug);
-	if (s->kind == CAPTURE_TRACE) {
-		double some = read_seconds(seconds, TRACE_SECONDS_DEFAULT);
-		if (some * (double)NS_PER_SEC >= (double)GATE_CAPTURE_MAX_NS)
-			return refuse(rq, 400, TOO_LONG), 1;
-		ask->duration_ns = (uint64_t)(some * (double)NS_PER_SEC) + 1;
-		return 0;
-	}
-	if (s->kind == CAPTURE_SYMBOL || s->file)
-		return 0;
-	if (lasts(s->kind)) {
-		n = is_number && n > 0 ? n : CPU_SECONDS_DEFAULT;
-		if (n >= (long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
-			return refuse(rq, 400, TOO_LONG), 1;
-		ask->duration_ns = (uint64_t)n * NS_PER_SEC;
-		return 0;
-	}
-	if (!delta) {
-		ask->debug = (unsigned)(debug < 0 ? 1 : MIN(debug, 2));
-		return 0;
-	}
-	if (!is_number || n <= 0)
-		return refuse(rq, 400,
-			       "invalid value for \"seconds\" - must be a positive integer"),
-		       1;
-	if (n >= (long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
-		return refuse(rq, 400, TOO_LONG), 1;
-	if (debug != 0)
-		return refuse(rq, 400, "seconds and debug params are incompatible"), 1;
-	ask->duration_ns = (uint64_t)n * NS_PER_SEC;
-	return 0;
-}
-
-/* Addresses with a + between them, which the query's decoding has made a blank. */
-static int read_addresses(struct request *rq, uintptr_t **ret_pcs, uint32_t *ret_n)
-{
-	const char *s = rq->method == POST    ? rq->body
-			: rq->url.n_query > 0 ? rq->url.query[0].name
-					      : "";
-	uintptr_t *pcs = NULL;
-	uint32_t n = 0, room = 0;
-	while (*s && n < SYMBOLS_MAX) {
-		char *end;
-		errno = 0;
-		unsigned long long pc = isxdigit((unsigned char)*s) ? strtoull(s, &end, 0) : 0;
-		size_t word = strcspn(s, "+ ");
-		if (pc && errno == 0 && end == s + word) {
-			if (n == room) {
-				room = room ? 2 * room : 64;
-				uintptr_t *more = mem_resize(rq->mem, pcs, room, sizeof(*pcs));
-				if (!more) {
-					mem_free(rq->mem, pcs);
-					return -ENOMEM;
-				}
-				pcs = more;
-			}
-			pcs[n++] = (uintptr_t)pc;
-		}
-		s += word;
-		s += *s != 0;
-	}
-	*ret_pcs = pcs;
-	*ret_n = n;
-	return 0;
 }
 
 static void on_done(void *arg)
@@ -205,7 +100,7 @@ static const struct served *find(const char *name)
 	return NULL;
 }
 
-/* ticket: what read_query found. */
+/* ticket: the form that was asked for. */
 enum { TICKET_TEXT = 1, TICKET_DELTA = 2 };
 
 static ssize_t read_trace(void *timeline, char *buf, size_t room)
@@ -274,7 +169,7 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 	rq->work_done = drop_job;
 	rq->resume = captured;
 	rq->ticket = (ask->debug ? TICKET_TEXT : 0) |
-		     (ask->duration_ns && !lasts(s->kind) ? TICKET_DELTA : 0);
+		     (ask->duration_ns && !pprof_ask_lasts(s->kind) ? TICKET_DELTA : 0);
 	return -EINPROGRESS;
 }
 
@@ -300,10 +195,17 @@ static int pprof(struct request *rq)
 	if (!s)
 		return refuse(rq, 404, "Unknown profile");
 	struct capture_ask ask = {.kind = s->kind};
-	if (read_query(rq, s, &ask))
-		return 0;
+	const char *why;
+	if (pprof_ask_read(&rq->url, &ask, &why) < 0)
+		return refuse(rq, 400, why);
 	uintptr_t *pcs = NULL;
-	int r = s->kind == CAPTURE_SYMBOL ? read_addresses(rq, &pcs, &ask.n_pcs) : 0;
+	int r = 0;
+	if (s->kind == CAPTURE_SYMBOL)
+		r = pprof_ask_addresses(rq->mem,
+			rq->method == POST ? rq->body
+			: rq->url.n_query  ? rq->url.query[0].name
+					   : "",
+			&pcs, &ask.n_pcs);
 	ask.pcs = pcs;
 	if (r == 0)
 		r = begin(rq, s, &ask);

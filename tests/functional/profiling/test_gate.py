@@ -219,7 +219,7 @@ def test_closed_is_nothing(nl6):
     for _ in range(20):
         cycle()
     warm = anonymous()
-    for _ in range(1000 if FULL else 100):
+    for _ in range(1000 if FULL or SLOW == 1 else 100):
         cycle()
     until(20, lambda: traces(it.process.pid)["threads"] == before["threads"], "end of threads")
     after = traces(it.process.pid)
