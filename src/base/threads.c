@@ -73,7 +73,8 @@ void threads_add(void)
 	sigset_t old;
 	if (s->tid)
 		return;
-	s->mem_busy++; /* what it takes to find the stack, and is given back, cannot be walked yet */
+	s->mem_busy++; /* what it takes to find the stack, and is given back, cannot be walked yet
+			*/
 	find_stack(s);
 	s->mem_busy--;
 	s->tid = gettid();
