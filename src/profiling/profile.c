@@ -169,6 +169,35 @@ static void add_stack(void *arg, const struct stack *s)
 	write_sample(e, s, locations, n);
 }
 
+struct own {
+	struct encoding *e;
+	uint64_t start, limit;
+	bool used;
+};
+
+static void see_own(void *arg, const struct stack *s)
+{
+	struct own *o = arg;
+	for (unsigned i = 0; i < s->n && !o->used && worth_writing(o->e, s); i++)
+		o->used = s->pcs[i] >= o->start && s->pcs[i] < o->limit;
+}
+
+/* Readers name the profile by its first mapping: the program's own, if any sample is in it. */
+static int put_own_first(struct encoding *e)
+{
+	struct symbol sym;
+	if (symbols_find(e->symbols, (uintptr_t)&profile_encode, &sym) < 0)
+		return -ENOMEM;
+	if (sym.mapping == UINT32_MAX)
+		return 0;
+	const struct symbol_mapping *m = symbols_mapping(e->symbols, sym.mapping);
+	struct own o = {e, m->start, m->limit, false};
+	stacks_each(e->ask->stacks, see_own, &o);
+	if (o.used)
+		(void)mapping_id(e, sym.mapping);
+	return 0;
+}
+
 /* One gzip member, fast rather than small, with an honest length in its trailer. */
 static int compress_to(struct text *out, const void *bytes, size_t len)
 {
@@ -206,6 +235,9 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 		.rest = *stacks_folded(ask->stacks)};
 	for (unsigned i = 0; i < k->n; i++)
 		pprof_sample_type(p, k->values[i].type, k->values[i].unit);
+	r = put_own_first(&e);
+	if (r < 0)
+		return r;
 	stacks_each(ask->stacks, add_stack, &e);
 	if (worth_writing(&e, &e.rest)) {
 		uint32_t location = code_location(&e, said_pc(SAID_FOLDED));
