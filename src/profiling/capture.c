@@ -174,8 +174,10 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 		r = gather_new(t, kind, &now);
 	if (r < 0)
 		return r;
-	if (c->blocked)
+	if (c->blocked) {
 		blocked_add(c->blocked, now);
+		c->blocked = blocked_free(c->blocked);
+	}
 	if (c->before || kind == CAPTURE_OFFCPU)
 		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
 	if (!is_delta(kind) && !c->before) {
