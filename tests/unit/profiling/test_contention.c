@@ -6,6 +6,7 @@
 #include "profiling/contention.h"
 #include "profiling/sampler.h"
 #include "profiling/symbol.h"
+#include "profiling/task.h"
 #include "profiling/walker.h"
 #include <errno.h>
 #include <sched.h>
@@ -102,6 +103,19 @@ static void spin(uint64_t ns)
 		;
 }
 
+/* Until it sleeps in its wait: before, it could still find the lock free. */
+static void await_sleep(struct self **thread)
+{
+	struct task_state task = {0};
+	struct self *s;
+	while (task.state != 'S') {
+		sched_yield();
+		s = __atomic_load_n(thread, __ATOMIC_SEQ_CST);
+		if (s && __atomic_load_n(&s->waiting, __ATOMIC_SEQ_CST) == WAIT_LOCK)
+			task_look(s->tid, &task);
+	}
+}
+
 #define ROUNDS 10
 #define HOLD_NS (10 * NS_PER_MS)
 
@@ -135,6 +149,7 @@ __attribute__((noinline)) static void hold(struct fight *f, unsigned i)
 	__atomic_store_n(&f->turn, 2 * i + 1, __ATOMIC_SEQ_CST);
 	while (!__atomic_load_n(&f->lock.watched, __ATOMIC_SEQ_CST))
 		sched_yield();
+	await_sleep(&f->waiter);
 	uint64_t from = now();
 	spin(HOLD_NS);
 	f->held_ns += now() - from;
@@ -171,10 +186,19 @@ END_TEST
 
 #define CROWD 4
 
+struct crowd {
+	struct lock lock;
+	unsigned n;
+	struct self *all[CROWD];
+};
+
 static void pass_once(void *arg)
 {
-	lock_take(arg);
-	lock_drop(arg);
+	struct crowd *c = arg;
+	unsigned i = __atomic_fetch_add(&c->n, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&c->all[i], &nl6_self, __ATOMIC_SEQ_CST);
+	lock_take(&c->lock);
+	lock_drop(&c->lock);
 	__asm__ volatile(""); /* else the last call is a jump, and this frame is not seen */
 }
 
@@ -182,18 +206,18 @@ static void pass_once(void *arg)
 START_TEST(each_of_a_crowd_is_counted_once)
 {
 	struct bench b = opened(1, 0, &clk_system);
-	struct lock lock;
+	struct crowd crowd = {0};
 	struct thread *t[CROWD];
-	struct thread_conf conf = {"waiter", &label_waiter, pass_once, &lock};
-	lock_init(&lock);
-	lock_take(&lock);
+	struct thread_conf conf = {"waiter", &label_waiter, pass_once, &crowd};
+	lock_init(&crowd.lock);
+	lock_take(&crowd.lock);
 	for (unsigned i = 0; i < CROWD; i++)
 		ck_assert_int_eq(thread_start(&mem_libc, &conf, &t[i]), 0);
-	while (__atomic_load_n(&lock.watched, __ATOMIC_SEQ_CST) < CROWD)
-		sched_yield();
+	for (unsigned i = 0; i < CROWD; i++)
+		await_sleep(&crowd.all[i]);
 	{
 		LABEL_SCOPE(&label_holder);
-		lock_drop(&lock);
+		lock_drop(&crowd.lock);
 	}
 	for (unsigned i = 0; i < CROWD; i++)
 		thread_join(t[i]);
@@ -203,7 +227,7 @@ START_TEST(each_of_a_crowd_is_counted_once)
 	s = sum_of(&b, CONTENTION_MUTEX, &label_waiter, "lock_drop", "pass_once");
 	ck_assert_int_eq(s.count, CROWD - 1);
 	ck_assert_int_eq(sum_of(&b, CONTENTION_BLOCK, NULL, NULL, NULL).all, 0);
-	lock_done(&lock);
+	lock_done(&crowd.lock);
 	closed(&b);
 }
 END_TEST
