@@ -34,7 +34,7 @@ KINDS = {
     "threadcreate": (("threadcreate/count",), "threadcreate/count", "", False),
     "mutex": (WAITS, "contentions/count", "", False),
     "block": (WAITS, "contentions/count", "", False),
-    "offcpu": None,  # ours: no pinned types
+    "offcpu": (WAITS, "contentions/count", "", True),
 }
 
 
@@ -205,7 +205,7 @@ class Profile:
     @property
     def kind(self):
         for kind, known in KINDS.items():
-            if known and known[:3] == (self.types, self.period_type, self.default_type):
+            if known[:3] == (self.types, self.period_type, self.default_type):
                 return kind
         return None
 
@@ -410,10 +410,9 @@ def check_head(p, raw, now):
 
 def check_kind(p, kind):
     must(kind in KINDS, "kind {}?", kind)
-    if KINDS[kind]:
-        got = (p.types, p.period_type, p.default_type)
-        must(got == KINDS[kind][:3], "{}: {}", kind, got)
-        must(not KINDS[kind][3] or p.duration_ns > 0, "{}: no duration", kind)
+    got = (p.types, p.period_type, p.default_type)
+    must(got == KINDS[kind][:3], "{}: {}", kind, got)
+    must(not KINDS[kind][3] or p.duration_ns > 0, "{}: no duration", kind)
     for s in p.samples:
         if kind == "cpu":
             must(s.values[1] == s.values[0] * p.period, "{} x {}", s.values, p.period)

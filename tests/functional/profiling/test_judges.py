@@ -98,8 +98,9 @@ def test_every_kind_passes_the_judge_under_load(loaded):
     for name in ("heap", "goroutine", "mutex", "block"):
         profile, _ = pull(loaded, name + "?seconds=1", name)
         assert profile.duration_ns >= 9e8, name
-    profile, _ = pull(loaded, "profile?seconds=2", "cpu")
-    assert 1.9e9 < profile.duration_ns < 10e9 * SLOW
+    for name, kind in (("profile", "cpu"), ("offcpu", "offcpu")):
+        profile, _ = pull(loaded, name + "?seconds=2", kind)
+        assert profile.samples and 1.9e9 < profile.duration_ns < 10e9 * SLOW
 
 
 def test_samples_are_labelled_and_reach_their_threads_entry(loaded):
@@ -123,7 +124,7 @@ def test_samples_are_labelled_and_reach_their_threads_entry(loaded):
 
 def test_protoc_decodes_every_profile(loaded, tmp_path):
     proto = HERE.parent / "profile.proto"
-    for name in [*KINDS, "profile?seconds=1"]:
+    for name in [*KINDS, "profile?seconds=1", "offcpu?seconds=1"]:
         profile, data = pull(loaded, name)
         done = subprocess.run(["protoc", "--decode", "perftools.profiles.Profile", "-I",
                                str(proto.parent), str(proto)], input=profile.raw,
@@ -140,7 +141,7 @@ def raw_samples(text):
 
 
 def test_go_tool_pprof_reads_every_kind(loaded, go_env, tmp_path):
-    for name in [*KINDS, "profile?seconds=1"]:
+    for name in [*KINDS, "profile?seconds=1", "offcpu?seconds=1"]:
         profile, data = pull(loaded, name)
         path = tmp_path / re.sub(r"\W.*", "", name)
         path.write_bytes(data)
