@@ -143,8 +143,10 @@ static void gone(void *arg, struct self *self)
 	scopes_detach(self);
 	LOCK_SCOPE(&t->lock);
 	drain(t, th);
-	timeline_store_close(&t->store, &th->track, __atomic_load_n(&self->label, __ATOMIC_RELAXED),
-		clk_ns(t->env.clk));
+	uint64_t now_ns = clk_ns(t->env.clk);
+	timeline_cpu_close(&th->cpu, &t->cpus, &th->track, now_ns);
+	timeline_store_close(
+		&t->store, &th->track, __atomic_load_n(&self->label, __ATOMIC_RELAXED), now_ns);
 	name_track(&th->track, self);
 	(void)munmap(th->scopes.ring.words, RING_WORDS * sizeof(uint64_t));
 	th->gone = true;

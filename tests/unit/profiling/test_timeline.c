@@ -5,6 +5,7 @@
 #include "net/caps.h"
 #include "profiling/timeline.h"
 #include "profiling/timeline_store.h"
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <linux/filter.h>
@@ -386,6 +387,50 @@ START_TEST(naps_are_off_the_processor)
 }
 END_TEST
 
+static pthread_barrier_t barrier;
+
+static void sleep_through(void *arg UNUSED)
+{
+	(void)pthread_barrier_wait(&barrier);
+	(void)pthread_barrier_wait(&barrier);
+}
+
+static unsigned descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	ck_assert_ptr_nonnull(d);
+	unsigned n = 0;
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+START_TEST(who_sleeps_all_the_time_is_off_all_the_time)
+{
+	struct thread *sleeper;
+	struct thread_conf conf = {"sleeps-0", &label_one, sleep_through, NULL};
+	ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, 2), 0);
+	ck_assert_int_eq(thread_start(&mem_libc, &conf, &sleeper), 0);
+	(void)pthread_barrier_wait(&barrier);
+	nap(4); /* until it sleeps */
+	unsigned before = descriptors();
+	struct timeline *t = started_with(&mem_libc, 10000, true);
+	bool recorded = strncmp(timeline_switches_state(t), "recorded", 8) == 0;
+	nap(8);
+	json_t *root = told(t, 4096);
+	struct times off = times_of(root, tid_of(root, "sleeps-0"), "off cpu", "blocked");
+	ck_assert_uint_eq(off.n, recorded);
+	ck_assert_msg(!recorded || off.us > 40000, "%.0f us", off.us);
+	json_decref(root);
+	ck_assert_ptr_null(timeline_free(t));
+	ck_assert_uint_eq(descriptors(), before);
+	(void)pthread_barrier_wait(&barrier);
+	ck_assert_ptr_null(thread_join(sleeper));
+	(void)pthread_barrier_destroy(&barrier);
+}
+END_TEST
+
 /* Refused in this thread alone, as a container's seccomp refuses it in all. */
 static void refuse_perf(void)
 {
@@ -488,6 +533,6 @@ END_TEST
 UNIT_MAIN(scopes_nest_in_the_order_of_time, threads_that_come_and_go_are_kept,
 	text_is_the_same_by_bytes, what_finds_no_room_is_counted, a_full_ring_is_told_and_made_good,
 	scopes_too_deep_are_counted, naps_are_off_the_processor,
-	where_perf_is_refused_scopes_remain, without_privileges_the_wait_is_not_told,
-	who_shares_a_processor_is_preempted, recordings_begin_and_end_under_load,
-	want_of_memory_leaves_nothing)
+	who_sleeps_all_the_time_is_off_all_the_time, where_perf_is_refused_scopes_remain,
+	without_privileges_the_wait_is_not_told, who_shares_a_processor_is_preempted,
+	recordings_begin_and_end_under_load, want_of_memory_leaves_nothing)
