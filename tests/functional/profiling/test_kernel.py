@@ -65,6 +65,8 @@ def test_without_the_flag_nothing_is_kept_or_sampled(fleet):
     assert trace.about["switches"].startswith(("recorded, without the wait", "not permitted"))
     assert trace.thread("snmp-0").labels() == {"snmp"}
     assert trace.thread("main").labels() == {"main"}
+    if trace.about["switches"].startswith("recorded"):  # who waits for signals sleeps throughout
+        assert trace.thread("main").time("off cpu") > 0.9 * trace.about["duration_us"]
     assert "api" in {label for row in trace.threads.values() for label in row.labels()}
 
 
