@@ -55,12 +55,6 @@ struct snapshot {
 	struct snapshot_thread *threads;
 };
 
-/* The CPU clock of a thread: timer_create(2), the kernel's encoding of clock ids. */
-static clockid_t thread_clock(pid_t tid)
-{
-	return (clockid_t)((~(unsigned)tid << 3) | 6);
-}
-
 static void set_timer(struct sampler *s, struct handler_thread *t, bool on)
 {
 	struct itimerspec every = {{0, 0}, {0, 0}};
@@ -73,9 +67,8 @@ static void set_timer(struct sampler *s, struct handler_thread *t, bool on)
 	if (on) {
 		/* Threads born together must not tick in step. */
 		uint64_t period_ns = NS_PER_SEC / s->conf.hz;
-		uint64_t first_ns =
-			1 +
-			rnd_u64(clk_ns(s->env.clk), (uint64_t)t->self->tid, s->born++) % period_ns;
+		uint64_t drawn = rnd_u64(clk_ns(s->env.clk), (uint64_t)t->self->tid, s->born++);
+		uint64_t first_ns = 1 + drawn % period_ns;
 		every.it_interval = (struct timespec){
 			(time_t)(period_ns / NS_PER_SEC), (long)(period_ns % NS_PER_SEC)};
 		every.it_value = (struct timespec){
@@ -91,10 +84,12 @@ static void make_timer(struct sampler *s, struct handler_thread *t)
 	if (r == 0)
 		return;
 	__atomic_store_n(&s->kernel_error, r, __ATOMIC_RELAXED);
+	/* The CPU clock of a thread, as the kernel encodes it. */
+	clockid_t clock = (clockid_t)((~(unsigned)t->self->tid << 3) | 6);
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
 	ev.sigev_value.sival_ptr = t;
 	ev._sigev_un._tid = t->self->tid;
-	t->has_timer = timer_create(thread_clock(t->self->tid), &ev, &t->timer) == 0;
+	t->has_timer = timer_create(clock, &ev, &t->timer) == 0;
 }
 
 /* A thread is there: from the registry's hook, in that thread, or for each when the sampler opens.
@@ -432,14 +427,12 @@ void sampler_status(struct sampler *s, struct sampler_status *ret_status)
 	sum_lost(s, st.lost);
 	memcpy(st.ends, s->ends, sizeof(st.ends));
 	for (struct handler_thread *t = s->threads; t; t = t->next) {
-		st.bytes += sizeof(*t) + HANDLER_RING_WORDS * sizeof(uint64_t);
+		st.bytes += sizeof(*t) + HANDLER_RING_WORDS * sizeof(uint64_t) + t->perf.data_bytes;
 		if (t->gone)
 			continue;
 		st.threads++;
 		st.threads_kernel += t->perf.fd >= 0;
-		if (t->perf.fd >= 0)
-			st.bytes += t->perf.data_bytes;
-		else if (!t->has_timer && st.threads_unarmed++ == 0)
+		if (t->perf.fd < 0 && !t->has_timer && st.threads_unarmed++ == 0)
 			memcpy(st.unarmed_name, t->self->name, sizeof(st.unarmed_name));
 	}
 	for (struct sampler_reader *r = s->readers; r; r = r->next)
