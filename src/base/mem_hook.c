@@ -155,7 +155,7 @@ static void ask(const struct mem_hook *h, uint32_t epoch, void *p, size_t bytes,
 		__atomic_store_n(&s->mem_limit, 0, __ATOMIC_SEQ_CST);
 }
 
-static __attribute__((noinline)) void *noted(void *p, size_t bytes, const void *caller)
+static void *noted(void *p, size_t bytes, const void *caller)
 {
 	int saved = errno;
 	if (!p)
@@ -212,18 +212,40 @@ static __attribute__((noinline)) void *resized(void *p, size_t bytes, const void
 
 #define CALLER __builtin_return_address(0)
 
+/* Functions of their own, so that the fast path is a jump and keeps nothing on the stack. */
+static __attribute__((noinline)) void *malloc_noted(size_t bytes, const void *caller)
+{
+	return noted(BARE(malloc)(bytes), bytes, caller);
+}
+
+static __attribute__((noinline)) void *calloc_noted(size_t n, size_t each, const void *caller)
+{
+	return noted(BARE(calloc)(n, each), n * each, caller);
+}
+
+static __attribute__((noinline)) void *memalign_noted(
+	size_t align, size_t bytes, const void *caller)
+{
+	return noted(BARE(memalign)(align, bytes), bytes, caller);
+}
+
 EXPORT void *malloc(size_t bytes)
 {
-	if (!count(bytes))
-		return BARE(malloc)(bytes);
-	return noted(BARE(malloc)(bytes), bytes, CALLER);
+	return count(bytes) ? malloc_noted(bytes, CALLER) : BARE(malloc)(bytes);
+}
+
+static __attribute__((noinline)) void free_watched(void *p)
+{
+	freed(p);
+	BARE(free)(p);
 }
 
 EXPORT void free(void *p)
 {
 	if (is_watched(p))
-		freed(p);
-	BARE(free)(p);
+		free_watched(p);
+	else
+		BARE(free)(p);
 }
 
 EXPORT void *calloc(size_t n, size_t each)
@@ -231,7 +253,7 @@ EXPORT void *calloc(size_t n, size_t each)
 	size_t bytes;
 	if (__builtin_mul_overflow(n, each, &bytes) || !count(bytes))
 		return BARE(calloc)(n, each);
-	return noted(BARE(calloc)(n, each), bytes, CALLER);
+	return calloc_noted(n, each, CALLER);
 }
 
 EXPORT void *realloc(void *p, size_t bytes)
@@ -255,16 +277,12 @@ EXPORT void *reallocarray(void *p, size_t n, size_t each)
 
 EXPORT void *memalign(size_t align, size_t bytes)
 {
-	if (!count(bytes))
-		return BARE(memalign)(align, bytes);
-	return noted(BARE(memalign)(align, bytes), bytes, CALLER);
+	return count(bytes) ? memalign_noted(align, bytes, CALLER) : BARE(memalign)(align, bytes);
 }
 
 EXPORT void *aligned_alloc(size_t align, size_t bytes)
 {
-	if (!count(bytes))
-		return BARE(memalign)(align, bytes);
-	return noted(BARE(memalign)(align, bytes), bytes, CALLER);
+	return count(bytes) ? memalign_noted(align, bytes, CALLER) : BARE(memalign)(align, bytes);
 }
 
 EXPORT int posix_memalign(void **ret_p, size_t align, size_t bytes)
@@ -284,16 +302,14 @@ EXPORT int posix_memalign(void **ret_p, size_t align, size_t bytes)
 
 EXPORT void *valloc(size_t bytes)
 {
-	if (!count(bytes))
-		return BARE(valloc)(bytes);
-	return noted(BARE(valloc)(bytes), bytes, CALLER);
+	void *p = BARE(valloc)(bytes);
+	return count(bytes) ? noted(p, bytes, CALLER) : p;
 }
 
 EXPORT void *pvalloc(size_t bytes)
 {
-	if (!count(bytes))
-		return BARE(pvalloc)(bytes);
-	return noted(BARE(pvalloc)(bytes), bytes, CALLER);
+	void *p = BARE(pvalloc)(bytes);
+	return count(bytes) ? noted(p, bytes, CALLER) : p;
 }
 
 void mem_hook_mapped(void *p, uint64_t bytes)
