@@ -71,6 +71,7 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	text_kv_u64(t, "rate", s->hz);
 	text_kv_bool(t, "sampling", s->sampling);
 	text_kv_u64(t, "threads", s->threads);
+	text_kv_u64(t, "threads_armed", s->threads - s->threads_unarmed);
 	text_kv_u64(t, "threads_unarmed", s->threads_unarmed);
 	if (s->threads_unarmed)
 		text_kv_str(t, "unarmed_thread", s->unarmed_name);
@@ -246,7 +247,8 @@ const struct schema profiling_schemas[] = {
 		 ", stacks:int 'By label and size', folded:int, mapped_bytes:int 'Of pools'"
 		 ", bytes:int 'Memory of the sampler', lost:map<int>, truncated:map<int>}"},
 	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
-		    ", threads_unarmed:int 'Without a timer', unarmed_thread?:str 'One of them'"
+		    ", threads_armed:int 'With a timer', threads_unarmed:int 'Without', "
+		    "unarmed_thread?:str 'One of them'"
 		    ", samples:int, kernel_stacks:str 'sampled, or why not'"
 		    ", switches:str 'Of threads, by perf: recorded, or why not'"
 		    ", mutex_fraction:int, block_rate:int 'Nanoseconds'"
