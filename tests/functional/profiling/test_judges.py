@@ -159,9 +159,11 @@ def test_go_tool_pprof_reads_every_kind(loaded, go_env, tmp_path):
 def test_go_tool_pprof_fetches_and_differs(loaded, go_env, tmp_path):
     """From the address itself, symbols asked for or not; and one profile less another."""
     url = loaded.url + "/debug/pprof/"
-    done = go("-top", "-seconds", "2", url + "profile", **go_env)
+    patience = ("-timeout", str(int(60 * SLOW)))
+    done = go("-top", *patience, "-seconds", "2", url + "profile", **go_env)
     assert "Type: cpu" in done.stdout and "Duration: 2" in done.stdout
-    assert "worker_run" in go("-traces", "-symbolize=remote", url + "goroutine", **go_env).stdout
+    done = go("-traces", *patience, "-symbolize=remote", url + "goroutine", **go_env)
+    assert "worker_run" in done.stdout
     first, second = (tmp_path / n for n in ("first", "second"))
     first.write_bytes(pull(loaded, "allocs")[1])
     second.write_bytes(pull(loaded, "allocs")[1])
