@@ -209,6 +209,13 @@ def cost(build, pairs, seconds):
            f"{middle * 1e6:.2f} us with it at 100 Hz")
 
 
+def cost_to_a_thread(build, pairs):
+    out = subprocess.run([build / "bench/bench-unwind-ends", "cost", str(pairs)], check=True,
+                         text=True, stdout=subprocess.PIPE).stdout.split()
+    yield ("CPU of a busy thread, alone / sampled", list(map(float, out)), ">= 0.995",
+           "at 100 Hz, by the thread's own clock")
+
+
 def rows(build, quick):
     """(name, ratios of the pairs or windows, goal, what else to tell) of each measure; without
     ratios there is only what to tell."""
@@ -216,6 +223,7 @@ def rows(build, quick):
     found = list(unwinds_of_programs(build, 1000 if quick else 100_000))
     found += unwinds_of_server(build, 1 if quick else 100_000, 1 if quick else 20)
     found += opening(build)
+    found += cost_to_a_thread(build, 3 if quick else 60)
     found += cost(build, 3 if quick else 30, 0.2 if quick else 2)
     return found
 

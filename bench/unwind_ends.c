@@ -1,4 +1,7 @@
-/* unwind_ends memcpy|openssl|vdso WALKS: interrupts threads that work in code that is hard to walk
+/* unwind_ends cost PAIRS: what sampling at 100 Hz takes from a thread that computes twenty calls
+ * deep; prints for each pair its CPU time for some work without by that with a reader. Nothing but
+ * the thread's own clock is looked at, so that it holds on a busy machine, too.
+ * unwind_ends memcpy|openssl|vdso WALKS: interrupts threads that work in code that is hard to walk
  * out of, by the CPU sampler at 1000 Hz and by asking for their stacks, until there are that many
  * walks. Prints how many walks there were, how many reached the thread's entry, and the other ends.
  */
@@ -144,6 +147,62 @@ static void measure(struct sampler *s, uint64_t wanted)
 	(void)printf("\n");
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec ts;
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+#define WORK_TURNS 100000000u
+
+__attribute__((noinline)) static unsigned work(unsigned depth, unsigned x)
+{
+	if (depth) {
+		x = work(depth - 1, x + 1);
+		__asm__ volatile("" : "+r"(x)); /* so that it stays a call */
+		return x;
+	}
+	for (unsigned i = 0; i < WORK_TURNS; i++)
+		x = x * 1664525 + 1013904223;
+	return x;
+}
+
+static double work_ns(struct sampler *s)
+{
+	struct sampler_reader *r = NULL;
+	struct stacks *stacks;
+	uint64_t ns;
+	volatile unsigned x = 1;
+	must(!s || sampler_read_start(s, 1000, &r) == 0, "no reader");
+	uint64_t begun_ns = thread_cpu_ns();
+	x = work(20, x);
+	double took_ns = (double)(thread_cpu_ns() - begun_ns);
+	if (r) {
+		sampler_read_stop(r, &stacks, &ns);
+		(void)stacks_free(stacks);
+	}
+	return took_ns;
+}
+
+static int show_cost(unsigned long pairs)
+{
+	struct walker *walker;
+	struct sampler *s;
+	thread_adopt("main", &label_main);
+	must(walker_new(&mem_libc, &walker) == 0, "no walker");
+	struct sampler_env env = {&mem_libc, &clk_system, walker};
+	must(sampler_open(&env, &(struct sampler_conf){100}, &s) == 0, "no sampler");
+	(void)work_ns(s);
+	for (unsigned long i = 0; i < pairs; i++) {
+		double first_ns = work_ns(i % 2 ? s : NULL), second_ns = work_ns(i % 2 ? NULL : s);
+		(void)printf("%.6f\n", i % 2 ? second_ns / first_ns : first_ns / second_ns);
+	}
+	(void)sampler_close(s);
+	(void)walker_free(walker);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct crypto crypto;
@@ -153,7 +212,9 @@ int main(int argc, char **argv)
 	struct stacks *stacks;
 	struct thread *threads[2];
 	uint64_t ns;
-	must(argc == 3, "usage: unwind_ends memcpy|openssl|vdso WALKS");
+	must(argc == 3, "usage: unwind_ends cost PAIRS | memcpy|openssl|vdso WALKS");
+	if (strcmp(argv[1], "cost") == 0)
+		return show_cost(strtoul(argv[2], NULL, 10));
 	struct thread_conf conf = {.name = "load", .label = &label_load, .arg = &crypto};
 	conf.run = strcmp(argv[1], "memcpy") == 0    ? copy
 		   : strcmp(argv[1], "openssl") == 0 ? encrypt
