@@ -15,7 +15,7 @@ static uint64_t now_ns(void)
 }
 
 /* Empty, yet called. */
-static __attribute__((noinline, noipa)) void empty(void)
+static __attribute__((noinline)) void empty(void)
 {
 	__asm__ volatile("");
 }

@@ -15,8 +15,9 @@ static bool host_is_good(const char *host, size_t n)
 	const char *end = host + n, *p = host;
 	if (*p == '[') {
 		p = memchr(host, ']', n);
-		if (!p++ || p == host + 2)
+		if (!p || p == host + 1)
 			return false;
+		p++;
 	} else {
 		while (p < end && (isalnum((unsigned char)*p) || strchr("-._~", *p)))
 			p++;
