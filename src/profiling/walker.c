@@ -1,4 +1,5 @@
 #include "profiling/walker.h"
+#include "base/lock.h"
 #include "base/self.h"
 #include "base/threads.h"
 #include "profiling/handler.h"
@@ -7,6 +8,7 @@
 
 struct walker {
 	const struct mem *mem;
+	struct lock lock; /* of who replaces the tables, and who reads them without a walk */
 	struct unwind_tables *tables;
 };
 
@@ -21,6 +23,7 @@ int walker_new(const struct mem *mem, struct walker **ret_walker)
 		mem_free(mem, w);
 		return r;
 	}
+	lock_init(&w->lock);
 	*ret_walker = w;
 	return 0;
 }
@@ -29,6 +32,7 @@ struct walker *walker_free(struct walker *w)
 {
 	if (!w)
 		return NULL;
+	lock_done(&w->lock);
 	(void)unwind_tables_free(w->tables);
 	return mem_free(w->mem, w);
 }
@@ -43,6 +47,7 @@ static void wait_for_walk(void *arg UNUSED, struct self *self)
 void walker_refresh(struct walker *w)
 {
 	struct unwind_tables *fresh;
+	LOCK_SCOPE(&w->lock);
 	if (!unwind_is_stale(w->tables) || unwind_compile(w->mem, &fresh) < 0)
 		return;
 	struct unwind_tables *old = __atomic_exchange_n(&w->tables, fresh, __ATOMIC_SEQ_CST);
@@ -55,8 +60,9 @@ const struct unwind_tables *walker_tables(const struct walker *w)
 	return __atomic_load_n(&w->tables, __ATOMIC_SEQ_CST);
 }
 
-void walker_info(const struct walker *w, struct unwind_info *ret_info)
+void walker_info(struct walker *w, struct unwind_info *ret_info)
 {
+	LOCK_SCOPE(&w->lock);
 	unwind_tables_info(walker_tables(w), ret_info);
 }
 

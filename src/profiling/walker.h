@@ -14,9 +14,9 @@ struct walker *walker_free(struct walker *w);
 CLEANUP(walker);
 
 /* Compiles anew if libraries came or went since, and frees the old tables when no thread walks by
- * them any more. One thread at a time, not from a signal handler. */
+ * them any more. Any thread, not from a signal handler. */
 void walker_refresh(struct walker *w);
-void walker_info(const struct walker *w, struct unwind_info *ret_info);
+void walker_info(struct walker *w, struct unwind_info *ret_info);
 /* The tables in force: in a handler that in_handler tells of, or within a walk. */
 const struct unwind_tables *walker_tables(const struct walker *w);
 
