@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "profiling/gate.h"
 
-#define PPROF_ASK_ADDRESSES 65536
+#define PPROF_ASK_ADDRESSES 4096
 
 /* Kinds that are nothing but what happens meanwhile. */
 bool pprof_ask_lasts(enum capture_kind kind);

@@ -116,6 +116,7 @@ static void begin_blocked(struct capture_tools *t, struct capture *c)
 
 int capture_begin(struct capture_tools *t, struct capture *c)
 {
+	walker_refresh(t->walker); /* of every kind, not only where the CPU is sampled */
 	c->begun_ns = clk_ns(t->clk);
 	c->begun_wall_ns = clk_wall_ns(t->clk);
 	if (c->ask.duration_ns == 0)
@@ -145,13 +146,9 @@ static int end_symbol(struct capture_tools *t, const struct capture_ask *ask, st
 {
 	text_put(out, "num_symbols: 1\n");
 	for (uint32_t i = 0; i < ask->n_pcs; i++) {
-		struct symbol sym;
-		int r = symbols_find(t->symbols, ask->pcs[i], &sym);
-		if (r < 0)
-			return r;
-		if (sym.n) /* the function that the code is in, not what was inlined there */
-			text_printf(out, "0x%lx %s\n", (unsigned long)ask->pcs[i],
-				sym.frames[sym.n - 1].name);
+		char name[1024];
+		if (symbols_name(t->symbols, ask->pcs[i], name, sizeof(name)))
+			text_printf(out, "0x%lx %s\n", (unsigned long)ask->pcs[i], name);
 	}
 	return out->err;
 }
@@ -209,6 +206,9 @@ static int64_t period_of(const struct capture_tools *t, enum profile_kind kind)
 int capture_end(struct capture_tools *t, struct capture *c, const char *why, struct text *out)
 {
 	c->ends_ns = 0;
+	int r = symbols_refresh(t->symbols);
+	if (r < 0)
+		return r;
 	if (c->ask.kind == CAPTURE_SYMBOL)
 		return end_symbol(t, &c->ask, out);
 	if (c->ask.kind == CAPTURE_TRACE) {
@@ -219,7 +219,7 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 	uint64_t duration_ns;
 	if (c->ask.kind == CAPTURE_GOROUTINE && c->ask.debug >= 2)
 		return goroutine_dump(t->mem, t->sampler, t->symbols, out);
-	int r = stacks_of(t, c, &stacks, &duration_ns);
+	r = stacks_of(t, c, &stacks, &duration_ns);
 	if (r < 0)
 		return r;
 	struct profile_ask ask = {.kind = profile_of[c->ask.kind],

@@ -32,8 +32,10 @@ struct symbols {
 	struct kallsyms *kernel; /* NULL: not read, or not permitted */
 	bool kernel_asked;	 /* it was tried */
 	uint64_t kernel_bytes;
-	uint64_t unloaded; /* objects, when all was read */
-	const char *file;  /* symbols_new_of_file: instead of the process */
+	struct loads {
+		uint64_t adds, subs;
+	} loads;	  /* of objects, when all was read */
+	const char *file; /* symbols_new_of_file: instead of the process */
 	uintptr_t base;
 	/* Blocks that hold frames and names until the end. */
 	struct block {
@@ -132,14 +134,14 @@ static const Dwfl_Callbacks callbacks = {
 
 static int see_counts(struct dl_phdr_info *info, size_t size UNUSED, void *arg)
 {
-	*(uint64_t *)arg = info->dlpi_subs;
+	*(struct loads *)arg = (struct loads){info->dlpi_adds, info->dlpi_subs};
 	return 1;
 }
 
-/* How many objects have been unloaded since the process began. */
-static uint64_t unloaded(void)
+/* How many objects have been loaded and unloaded since the process began. */
+static struct loads count_loads(void)
 {
-	uint64_t n = 0;
+	struct loads n = {0};
 	(void)dl_iterate_phdr(see_counts, &n);
 	return n;
 }
@@ -156,6 +158,7 @@ static int report(struct symbols *s, bool more)
 		maps_done(&maps);
 		return -ENOMEM;
 	}
+	s->loads.adds = count_loads().adds;
 	if (more)
 		dwfl_report_begin_add(s->dwfl);
 	else
@@ -192,7 +195,7 @@ int symbols_new_of_file(
 	s->file = file;
 	s->base = base;
 	s->dwfl = dwfl_begin(&callbacks);
-	s->unloaded = unloaded();
+	s->loads = count_loads();
 	int r = s->dwfl ? report(s, false) : -ENOMEM;
 	if (r < 0) {
 		(void)symbols_free(s);
@@ -223,13 +226,13 @@ static void forget(struct symbols *s)
 
 int symbols_refresh(struct symbols *s)
 {
-	uint64_t n = unloaded();
-	if (n == s->unloaded)
+	struct loads now = count_loads();
+	if (now.subs == s->loads.subs)
 		return 0;
 	forget(s);
 	int r = report(s, false);
 	if (r == 0)
-		s->unloaded = n;
+		s->loads.subs = now.subs;
 	return r;
 }
 
@@ -308,16 +311,40 @@ static Dwarf_Die *unit_of(Dwfl_Module *mod, uintptr_t pc, Dwarf_Addr *ret_bias)
 	return NULL;
 }
 
+#define MAX_SCOPES 64
+
+/* The functions, inlined ones and blocks within each other that contain pc, outermost first. (The
+ * library's dwarf_getscopes finds nothing where an inlined function was defined in another unit, as
+ * link-time optimisation leaves it.) */
+static unsigned scopes_of(const Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die scopes[MAX_SCOPES])
+{
+	Dwarf_Die at = *cu;
+	unsigned n = 0;
+	while (n < MAX_SCOPES) {
+		Dwarf_Die child;
+		int r = dwarf_child(&at, &child);
+		for (; r == 0; r = dwarf_siblingof(&child, &child)) {
+			int tag = dwarf_tag(&child);
+			if ((tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+				    tag == DW_TAG_lexical_block) &&
+				dwarf_haspc(&child, pc) > 0)
+				break;
+		}
+		if (r != 0)
+			break;
+		scopes[n++] = at = child;
+	}
+	return n;
+}
+
 /* The functions that contain pc, innermost first: inlined ones, then the one that has the code. */
 static unsigned dwarf_frames(
 	Dwfl_Module *mod, uintptr_t pc, struct symbol_frame *frames, unsigned room)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = unit_of(mod, pc, &bias), *scopes = NULL, *parents = NULL;
+	Dwarf_Die *cu = unit_of(mod, pc, &bias), scopes[MAX_SCOPES];
 	if (!cu)
 		return 0;
-	int n_scopes = dwarf_getscopes(cu, pc - bias, &scopes);
-	int n = n_scopes > 0 ? dwarf_getscopes_die(&scopes[0], &parents) : 0;
 	const char *file = NULL;
 	int line = 0;
 	Dwarf_Line *src = dwarf_getsrc_die(cu, pc - bias);
@@ -326,11 +353,12 @@ static unsigned dwarf_frames(
 		(void)dwarf_lineno(src, &line);
 	}
 	unsigned found = 0;
-	for (int i = 0; i < n && found < room; i++) {
-		int tag = dwarf_tag(&parents[i]);
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+	for (unsigned n = scopes_of(cu, pc - bias, scopes); n > 0 && found < room; n--) {
+		Dwarf_Die *scope = &scopes[n - 1];
+		int tag = dwarf_tag(scope);
+		if (tag == DW_TAG_lexical_block)
 			continue;
-		const char *name = die_name(&parents[i]);
+		const char *name = die_name(scope);
 		if (name)
 			frames[found++] = (struct symbol_frame){.name = name,
 				.system_name = name,
@@ -338,11 +366,9 @@ static unsigned dwarf_frames(
 				.line = (uint32_t)line};
 		if (tag == DW_TAG_subprogram)
 			break;
-		file = call_file(cu, &parents[i]);
-		line = (int)call_line(&parents[i]);
+		file = call_file(cu, scope);
+		line = (int)call_line(scope);
 	}
-	free(parents);
-	free(scopes);
 	return found;
 }
 
@@ -399,7 +425,8 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 {
 	struct symbol_frame frames[MAX_INLINES];
 	struct symbol out = {.mapping = maps_find(&s->maps, pc)};
-	if (out.mapping == UINT32_MAX && !s->file && report(s, true) == 0)
+	if (out.mapping == UINT32_MAX && !s->file && count_loads().adds != s->loads.adds &&
+		report(s, true) == 0)
 		out.mapping = maps_find(&s->maps, pc);
 	Dwfl_Module *mod = dwfl_addrmodule(s->dwfl, pc);
 	GElf_Sym sym;
@@ -419,7 +446,10 @@ static int look_up(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 	s->info.unknown += n == 0;
 	if (out.mapping != UINT32_MAX) {
 		const struct symbol_mapping *m = &s->mappings[out.mapping];
-		if (!lines && m->file[0] == '/' && !s->info.missing[0])
+		Dwarf_Addr bias;
+		/* Single functions, of the start files or in assembly, may lack it all the same. */
+		if (!lines && m->file[0] == '/' && !s->info.missing[0] &&
+			!(mod && dwfl_module_getdwarf(mod, &bias)))
 			(void)snprintf(s->info.missing, sizeof(s->info.missing), "%s", m->file);
 	}
 	if (n > 0 && keep_frames(s, frames, n, &out) < 0)
@@ -443,6 +473,24 @@ int symbols_find(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol)
 	}
 	*ret_symbol = c->symbol;
 	return 0;
+}
+
+bool symbols_name(const struct symbols *s, uintptr_t pc, char *buf, size_t bytes)
+{
+	struct symbol_frame frames[MAX_INLINES];
+	const struct cached *c = s->cache_size ? slot_of(s, pc) : NULL;
+	if (c && c->pc) {
+		const struct symbol *sym = &c->symbol;
+		if (sym->n)
+			(void)snprintf(buf, bytes, "%s", sym->frames[sym->n - 1].name);
+		return sym->n > 0;
+	}
+	Dwfl_Module *mod = pc < SYMBOL_KERNEL_START ? dwfl_addrmodule(s->dwfl, pc) : NULL;
+	unsigned n = mod ? dwarf_frames(mod, pc, frames, MAX_INLINES) : 0;
+	const char *name = n > 0 ? frames[n - 1].name : mod ? dwfl_module_addrname(mod, pc) : NULL;
+	if (name)
+		(void)snprintf(buf, bytes, "%.*s", (int)symbol_name_bytes(name), name);
+	return name != NULL;
 }
 
 const struct symbol_mapping *symbols_mapping(const struct symbols *s, uint32_t index)

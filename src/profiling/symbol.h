@@ -46,6 +46,9 @@ MUST_CHECK int symbols_refresh(struct symbols *s);
 /* What is at pc (a call site, not a return address). Valid until the table is freed or
  * refreshed. -ENOMEM. */
 MUST_CHECK int symbols_find(struct symbols *s, uintptr_t pc, struct symbol *ret_symbol);
+/* The name of the function that pc is in, not of what is inlined there. Nothing is kept or counted,
+ * so that anybody may ask. False: unknown. */
+bool symbols_name(const struct symbols *s, uintptr_t pc, char *buf, size_t bytes);
 const struct symbol_mapping *symbols_mapping(const struct symbols *s, uint32_t index);
 uint32_t symbols_mappings(const struct symbols *s);
 void symbols_info(const struct symbols *s, struct symbols_info *ret_info);
