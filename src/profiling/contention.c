@@ -137,7 +137,7 @@ static void let_in(struct contention *c, const struct wait *w, uint64_t *note, u
 		return; /* not chosen; the note is for one who was */
 	*note = 0;
 	if (w->session == c->hooks.session && w->kind != WAIT_NONE) {
-		struct stack stack = {.n = 1, .pcs = unseen};
+		struct stack stack = {.label = &label_main, .n = 1, .pcs = unseen};
 		if (s)
 			stack = (struct stack){
 				.label = s->label, .n = s->n, .end = s->end, .pcs = s->pcs};

@@ -242,7 +242,8 @@ static void read_stack(void *arg, const struct heap_stack *s)
 static void add_said(struct stacks *to, enum said what, const int64_t values[4])
 {
 	uintptr_t pc = said_pc(what);
-	stacks_add(to, &(struct stack){.values = {values[0], values[1], values[2], values[3]},
+	stacks_add(to, &(struct stack){.label = &label_main,
+			       .values = {values[0], values[1], values[2], values[3]},
 			       .end = UNWIND_ENTRY,
 			       .n = 1,
 			       .pcs = &pc});

@@ -72,7 +72,7 @@ static int gather_rows(const struct mem *mem, const struct profile_ask *ask, str
 	folded.pcs = folded_pc;
 	folded.n = 1;
 	folded.end = UNWIND_ENTRY;
-	folded.label = NULL;
+	folded.label = &label_main;
 	add_row(r, &folded);
 	return 0;
 }

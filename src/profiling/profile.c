@@ -241,7 +241,7 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 	stacks_each(ask->stacks, add_stack, &e);
 	if (worth_writing(&e, &e.rest)) {
 		uint32_t location = code_location(&e, said_pc(SAID_FOLDED));
-		e.rest.label = NULL;
+		e.rest.label = &label_main;
 		e.rest.span = NULL;
 		write_sample(&e, &e.rest, &location, 1);
 	}
