@@ -146,10 +146,10 @@ static const struct body_key profiling_keys[] = {
 static int read_duration(const char *s, uint64_t *ret_ns, struct fault *f)
 {
 	size_t n = strlen(s);
-	bool negative = s[0] == '-';
+	bool negative = s[0] == '-', sign = negative || s[0] == '+';
 	bool has_unit = n > 0 && (s[n - 1] == 's' || s[n - 1] == 'm' || s[n - 1] == 'h');
 	uint64_t ns = 0;
-	int r = num_duration(s + negative, &ns);
+	int r = num_duration(s + sign, &ns);
 	if (r == -ERANGE)
 		ns = UINT64_MAX;
 	else if (r < 0 || (!has_unit && ns != 0))
@@ -256,7 +256,7 @@ const struct schema profiling_schemas[] = {
 		    ", lost:map<int> 'Samples by reason', heap:Heap, unwinder:str, unwind_rows:int"
 		    ", addresses:int 'Looked up', addresses_unknown:int 'Without a name'"
 		    ", no_debug_info?:str 'A file without it', captures:int 'Under way'"
-		    ", bytes:int 'Memory of the profiler', opened_by:str 'flag, rest or revert'"
+		    ", bytes:int 'Of tables and rings', opened_by:str 'flag, rest or revert'"
 		    ", opened_from?:str 'Address and port', opened_at:time}"},
 	{0},
 };

@@ -90,7 +90,7 @@ struct gate_status {
 	uint64_t block_rate_ns;
 	struct symbols_info symbols;
 	struct heap_status heap;
-	uint64_t bytes; /* all of the profiler's memory */
+	uint64_t bytes; /* tables and rings; not what libdw has read of debug information */
 };
 /* Any thread; does not wait for what is under way. */
 void gate_status(struct gate *g, struct gate_status *ret_status);

@@ -157,6 +157,10 @@ void gate_end_captures(struct gate *g, const char *why)
 static void begin_capture(struct gate *g, struct gate_job *j)
 {
 	int r = g->tools.sampler ? capture_begin(&g->tools, &j->capture) : -ENOENT;
+	if (r == -EBUSY) {
+		LOCK_SCOPE(&g->lock);
+		stat_add(&g->captures_refused, 1);
+	}
 	if (r < 0) {
 		gate_finish(j, r);
 	} else if (r == 1) {

@@ -4,6 +4,7 @@
 #include "profiling/gate_impl.h"
 #include "profiling/push.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static void note_kernel(const struct gate *g, struct sampler *sampler)
 		log_warn("-profiling-kernel", 0, "stacks in the kernel: %s", st.kernel_state);
 }
 
-static int open_tools(struct gate *g)
+static int open_tools(struct gate *g, struct capture_tools *ret_tools)
 {
 	struct capture_tools t = {.mem = g->env.mem,
 		.clk = g->env.clk,
@@ -71,23 +72,8 @@ static int open_tools(struct gate *g)
 	timeline_switches_probe(t.mem, switches, sizeof(switches));
 	LOCK_SCOPE(&g->lock);
 	memcpy(g->switches, switches, sizeof(g->switches));
-	g->tools = t;
-	g->symbols_info = (struct symbols_info){0};
-	stat_add(&g->opens, 1);
+	*ret_tools = t;
 	return 0;
-}
-
-static void close_tools(struct gate *g, const char *why)
-{
-	gate_end_captures(g, why);
-	struct capture_tools t;
-	{
-		LOCK_SCOPE(&g->lock);
-		t = g->tools;
-		g->tools = (struct capture_tools){0};
-		stat_add(&g->closes, 1);
-	}
-	drop_tools(g, &t);
 }
 
 /* The state as people write it. */
@@ -107,32 +93,53 @@ static bool is_same(const struct gate_pair *a, const struct gate_pair *b)
 	return a->enabled == b->enabled && address_is_same(a->address, b->address);
 }
 
+/* What a turn changes, in one step for who asks for the status. *tools: those that were opened, or
+ * is given those to close. */
+static void publish(struct gate *g, const struct gate_pair *to, const struct fault *push,
+	bool keeps_pushing, struct capture_tools *tools)
+{
+	LOCK_SCOPE(&g->lock);
+	if (to->enabled && !g->now.enabled) {
+		g->tools = *tools;
+		g->symbols_info = (struct symbols_info){0};
+		stat_add(&g->opens, 1);
+	} else if (!to->enabled && g->now.enabled) {
+		*tools = g->tools;
+		g->tools = (struct capture_tools){0};
+		stat_add(&g->closes, 1);
+	}
+	g->now = *to;
+	g->pushing = to->enabled && to->address[0] && push->code == 0;
+	if (!keeps_pushing)
+		g->sdk_errors = 0;
+	copy_text(g->last_error, sizeof(g->last_error), push->code ? push->text : "");
+}
+
 /* Goes to a state. Negative: it could not be opened, and nothing is changed. *ret_push is what the
  * push said, if it was to start. */
 static int apply(struct gate *g, const struct gate_pair *to, enum gate_opener by, const char *peer,
 	struct fault *ret_push)
 {
-	bool was_open = g->now.enabled;
+	bool was_open = g->now.enabled, keeps_pushing = g->pushing && is_same(&g->now, to);
+	struct capture_tools tools = {0};
 	if (to->enabled && !was_open) {
-		int r = open_tools(g);
+		int r = open_tools(g, &tools);
 		if (r < 0)
 			return r;
-	}
-	bool keeps_pushing = g->pushing && is_same(&g->now, to);
-	if (to->enabled && to->address[0] && !keeps_pushing)
-		ret_push->code = push_start(to->address, ret_push);
-	if (!to->enabled && was_open)
-		close_tools(g, "ended early: the gate was closed");
-	LOCK_SCOPE(&g->lock);
-	g->now = *to;
-	g->pushing = to->enabled && to->address[0] && ret_push->code == 0;
-	if (!keeps_pushing)
-		g->sdk_errors = 0;
-	copy_text(g->last_error, sizeof(g->last_error), ret_push->code ? ret_push->text : "");
-	if (to->enabled && !was_open) {
+		LOCK_SCOPE(&g->lock);
 		g->opened_by = by;
 		copy_text(g->peer, sizeof(g->peer), peer);
 		g->opened_at_ns = clk_wall_ns(g->env.clk);
+	}
+	if (to->enabled && to->address[0] && !keeps_pushing)
+		ret_push->code = push_start(to->address, ret_push);
+	if (!to->enabled && was_open)
+		gate_end_captures(g, "ended early: the gate was closed");
+	publish(g, to, ret_push, keeps_pushing, &tools);
+	if (!to->enabled && was_open) {
+		drop_tools(g, &tools);
+		/* What reading debug information took goes back to the system. */
+		(void)malloc_trim(0);
 	}
 	return 0;
 }
