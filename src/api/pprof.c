@@ -58,12 +58,11 @@ static int refuse_closed(struct request *rq)
 static void put_index(struct request *rq, const struct gate_status *st)
 {
 	struct text *t = reply_raw(rq, 200, "text/html; charset=utf-8");
-	text_put(t,
-		"<!DOCTYPE html>\n<html>\n<head>\n<title>/debug/pprof/</title>\n<style>\n"
-		"body{font-family:sans-serif;margin:2em}td,th{text-align:left;padding-right:2em}"
-		"\n</style>\n</head>\n<body>\n<h1>/debug/pprof/</h1>\n"
-		"<p>Add <code>?debug=1</code> for text.</p>\n"
-		"<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
+	text_put(t, "<!DOCTYPE "
+		    "html>\n<html>\n<head>\n<title>/debug/pprof/</title>\n</head>\n<body>\n<h1>/"
+		    "debug/pprof/</h1>\n"
+		    "<p>Add <code>?debug=1</code> for text.</p>\n"
+		    "<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
 	for (unsigned i = 0; i < ARRAY_SIZE(served); i++) {
 		const struct served *s = &served[i];
 		bool text = s->kind <= CAPTURE_BLOCK && !pprof_ask_lasts(s->kind);
@@ -256,12 +255,17 @@ static const struct route_answer redirect_answers[] = {{301, "To /debug/pprof/",
 
 #define PATH "/debug/pprof/"
 /* Any parameter is taken, as there: scrapers send their own. */
-#define SERVED(name, answers, query, text) \
-	{GET, PATH name, pprof, 0, text, answers, query, NULL, true, .before = pprof_closed}, \
+#define ANY(method, path, text) \
 	{ \
-		POST, PATH name, pprof, SYMBOL_BODY_BYTES, text, NULL, NULL, NULL, true, \
+		method, path, pprof, SYMBOL_BODY_BYTES, text, NULL, NULL, NULL, true, \
 			.before = pprof_closed \
 	}
+/* Every method, as there; only what makes sense is told. */
+#define OTHERS(path, text) \
+	ANY(POST, path, text), ANY(PUT, path, text), ANY(PATCH, path, text), ANY(DELETE, path, text)
+#define SERVED(name, answers, query, text) \
+	{GET, PATH name, pprof, 0, text, answers, query, NULL, true, .before = pprof_closed}, \
+		OTHERS(PATH name, text)
 const struct route pprof_routes[] = {
 	{GET, "/debug/pprof", pprof_redirect, 0, "Go to the profiler's index", redirect_answers,
 		NULL, NULL, true},
@@ -286,7 +290,6 @@ const struct route pprof_routes[] = {
 	SERVED("trace", trace_answers, trace_query, "Label scopes of threads over time"),
 	{GET, PATH "{name*}", pprof, 0, "Refuse an unknown profile", NULL, NULL, NULL, true,
 		.before = pprof_closed},
-	{POST, PATH "{name*}", pprof, SYMBOL_BODY_BYTES, "Refuse an unknown profile", NULL, NULL,
-		NULL, true, .before = pprof_closed},
+	OTHERS(PATH "{name*}", "Refuse an unknown profile"),
 	{0},
 };

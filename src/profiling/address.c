@@ -15,7 +15,8 @@ static bool host_is_good(const char *host, size_t n)
 	const char *end = host + n, *p = host;
 	if (*p == '[') {
 		p = memchr(host, ']', n);
-		if (!p || p == host + 1)
+		if (!p || p == host + 1 ||
+			strspn(host + 1, "0123456789abcdefABCDEF:.") != (size_t)(p - host - 1))
 			return false;
 		p++;
 	} else {

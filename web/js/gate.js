@@ -80,7 +80,7 @@ const describe = (gate) => {
 		said.push(`${plural(sampler.threads, "thread", "threads")}, `
 			+ `${plural(sampler.samples, "sample", "samples")}, ${bytes(sampler.bytes)} of its own`);
 	} else {
-		said.push("Nothing is measured and nothing of the profiler exists");
+		said.push("Closed: nothing is measured");
 	}
 	if (gate.server_address)
 		said.push(`${gate.pushing ? "Pushing" : "Not pushing"} to ${gate.server_address}`);

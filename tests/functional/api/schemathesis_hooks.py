@@ -34,6 +34,15 @@ def mend_create(body):
         body["category"] = choose(key, CATEGORIES)
 
 
+def mend_profiling(body):
+    if not isinstance(body, dict):
+        return
+    if body.pop("server_address", None) is not None and body.get("enabled"):
+        body["server_address"] = ""  # a push would be refused, as it is elsewhere
+    if body.get("duration") is not None:
+        body["duration"] = choose(body["duration"], ["90s", "30m", "1h30m"])
+
+
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
     if case.meta and case.meta.generation.mode != GenerationMode.POSITIVE:
@@ -41,6 +50,8 @@ def before_call(ctx, case, kwargs):
     method, path = case.operation.method.upper(), case.operation.path
     if (method, path) == ("POST", "/api/v1/devices"):
         mend_create(case.body)
+    if (method, path) == ("POST", "/api/v1/profiling"):
+        mend_profiling(case.body)
     if (method, path) == ("POST", "/api/v1/resources/reload") and isinstance(case.body, dict):
         if case.body.get("resource_file"):
             case.body["resource_file"] = choose(case.body["resource_file"], TYPES)

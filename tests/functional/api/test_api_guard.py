@@ -30,7 +30,7 @@ def test_token(nl6, tmp_path):
             assert reply.headers["WWW-Authenticate"].startswith("Bearer ")
             assert TOKEN not in reply.text
         right = it.get(guarded, headers={"Authorization": f"Bearer {TOKEN}"})
-        assert right.status in (200, 404)
+        assert right.status in (200, 404, 503)  # 503: the profiler is closed
     for free in ("/health", "/", "/ui", "/web/index.html"):
         assert it.get(free).status == 200
     assert TOKEN not in it.stderr

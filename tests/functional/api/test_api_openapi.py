@@ -24,7 +24,8 @@ def test_schemathesis_finds_nothing(nl6, net, tmp_path):
     it = nl6()
     it.create(8, round_robin=True)
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{it.url}/api/v1/openapi.json",
-               "--seed", "1", "-n", "1000" if FULL else "25", "--checks", "all",
+               # Texts for the tools of Go, any method, 503 while closed: test_pull.py has them.
+               "--exclude-path-regex", "^/debug/pprof", "--seed", "1", "-n", "1000" if FULL else "25", "--checks", "all",
                "--report", "json", "--report-json-path", str(tmp_path / "report.json")]
     env = os.environ | {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(HERE),
                         "TEST_NET": net.prefix, "TEST_SNMP_PORT": str(it.snmp_port)}

@@ -1,7 +1,7 @@
 """The heap profile of a running nl6: whose allocations it sees, and what it never does."""
 
 from pprof_judge import judge
-from program import until
+from program import SLOW, until
 from test_gate import pull_only, turn
 from test_pull import pprof
 
@@ -30,7 +30,8 @@ def test_what_libraries_allocate_counts(fleet):
     ours = [s for s in samples if not s.is_said]
     assert all("subsystem" in s.labels and s.numbers["bytes"] > 0 for s in ours)
     entered = sum(not s.stack[-1].startswith("[truncated") for s in ours)
-    assert entered >= 0.99 * len(ours)
+    # What a sanitizer adds to the code has no unwind tables of its own everywhere.
+    assert entered >= (0.99 if SLOW == 1 else 0.9) * len(ours)
 
 
 def by_place(profile):

@@ -33,6 +33,7 @@ START_TEST(bad_ones_are_told_why)
 		{"http://h:65536", "not a URL"},
 		{"http://h:1:2", "not a URL"},
 		{"http://[]:1", "not a URL"},
+		{"http://[zz]:1", "not a URL"},
 		{"http://[::1", "not a URL"},
 		{"http://", "no host"},
 		{"http:///path", "no host"},
