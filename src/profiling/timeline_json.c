@@ -90,7 +90,11 @@ static void put_times(struct timeline_json *j, const struct timeline_event *e, c
 {
 	text_kv_str(&j->piece, "cat", cat);
 	put_ts(&j->piece, "ts", MAX(e->at_ns, j->start_ns) - j->start_ns);
-	if (e->kind == TIMELINE_OFF || e->kind == TIMELINE_ON)
+	/* A nanosecond less: readers add the two as floats, and the sum must not be past the end of
+	 * the scope that the time lies in. */
+	if (e->kind == TIMELINE_OFF)
+		put_ts(&j->piece, "dur", e->for_ns ? e->for_ns - 1 : 0);
+	else if (e->kind == TIMELINE_ON)
 		put_ts(&j->piece, "dur", e->for_ns);
 }
 
