@@ -181,19 +181,15 @@ static void add_stack(void *arg, const struct stack *stack)
 
 static void add_thread(const struct blocked_thread *t, struct stacks *to)
 {
-	uintptr_t pc = said_pc(SAID_ELSEWHERE);
 	if (t->hushed || t->total_ns <= t->own_ns)
 		return;
 	if (t->own_ns * HARDLY < t->total_ns && stacks_folded(t->stacks)->values[0] == 0) {
 		stacks_each(t->stacks, add_stack, &(struct adding){t, to});
 		return;
 	}
-	stacks_add(to, &(struct stack){.label = t->label,
-			       .values = {MAX(foreign(t, (int64_t)t->n), (int64_t)1),
-				       (int64_t)(t->total_ns - t->own_ns)},
-			       .end = UNWIND_ENTRY,
-			       .n = 1,
-			       .pcs = &pc});
+	stacks_add_said(to, SAID_ELSEWHERE, t->label,
+		(int64_t[STACKS_VALUES]){MAX(foreign(t, (int64_t)t->n), (int64_t)1),
+			(int64_t)(t->total_ns - t->own_ns)});
 }
 
 static void unhook(struct blocked *b)

@@ -75,11 +75,6 @@ static void subtract_stack(void *arg, const struct stack *stack)
 	stacks_add(s->from, &less);
 }
 
-static void add_stack(void *arg, const struct stack *stack)
-{
-	stacks_add(arg, stack);
-}
-
 /* *now becomes what came since before. */
 static int subtract(struct capture_tools *t, enum profile_kind kind, const struct stacks *now,
 	const struct stacks *before, struct stacks **ret_diff)
@@ -87,7 +82,7 @@ static int subtract(struct capture_tools *t, enum profile_kind kind, const struc
 	int r = stacks_new(t->mem, CAPTURE_STACKS, ret_diff);
 	if (r < 0)
 		return r;
-	stacks_each(now, add_stack, *ret_diff);
+	stacks_add_all(*ret_diff, now);
 	if (before)
 		stacks_each(before, subtract_stack, &(struct subtracting){*ret_diff, kind});
 	return 0;

@@ -267,24 +267,14 @@ struct contention *contention_close(struct contention *c)
 	return mem_free(c->env.mem, c);
 }
 
-static void copy_stack(void *arg, const struct stack *stack)
-{
-	stacks_add(arg, stack);
-}
-
 void contention_read(struct contention *c, enum contention_kind kind, struct stacks *to)
 {
-	static const uintptr_t folded_pc[] = {SAID_START + 16 * SAID_FOLDED};
 	must(pthread_mutex_lock(&c->table));
-	stacks_each(c->stacks[kind], copy_stack, to);
+	stacks_add_all(to, c->stacks[kind]);
 	struct stack folded = *stacks_folded(c->stacks[kind]);
 	must(pthread_mutex_unlock(&c->table));
-	folded.label = NULL;
-	folded.end = UNWIND_ENTRY;
-	folded.n = 1;
-	folded.pcs = folded_pc;
 	if (folded.values[0])
-		stacks_add(to, &folded);
+		stacks_add_said(to, SAID_FOLDED, &label_main, folded.values);
 }
 
 uint64_t contention_bytes(struct contention *c)

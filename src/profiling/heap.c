@@ -239,16 +239,6 @@ static void read_stack(void *arg, const struct heap_stack *s)
 			.pcs = s->pcs});
 }
 
-static void add_said(struct stacks *to, enum said what, const int64_t values[4])
-{
-	uintptr_t pc = said_pc(what);
-	stacks_add(to, &(struct stack){.label = &label_main,
-			       .values = {values[0], values[1], values[2], values[3]},
-			       .end = UNWIND_ENTRY,
-			       .n = 1,
-			       .pcs = &pc});
-}
-
 static void read_folded(struct reading *r)
 {
 	heap_lock_take(&r->h->folded.lock);
@@ -260,9 +250,9 @@ static void read_folded(struct reading *r)
 	double objects = f.allocated == f.freed ? 0 : f.alloc_objects - f.free_objects;
 	double bytes = f.allocated == f.freed ? 0 : f.alloc_bytes - f.free_bytes;
 	r->live_bytes += bytes;
-	add_said(r->to, SAID_FOLDED,
-		(int64_t[4]){llround(f.alloc_objects), llround(f.alloc_bytes), llround(objects),
-			llround(bytes)});
+	stacks_add_said(r->to, SAID_FOLDED, &label_main,
+		(int64_t[STACKS_VALUES]){llround(f.alloc_objects), llround(f.alloc_bytes),
+			llround(objects), llround(bytes)});
 }
 
 void heap_read(struct heap *h, struct stacks *to)
@@ -273,7 +263,8 @@ void heap_read(struct heap *h, struct stacks *to)
 	heap_stacks_each(&h->stacks, read_stack, &r);
 	read_folded(&r);
 	if (held - r.live_bytes >= 1)
-		add_said(to, SAID_BEFORE, (int64_t[4]){0, 0, 1, llround(held - r.live_bytes)});
+		stacks_add_said(to, SAID_BEFORE, &label_main,
+			(int64_t[STACKS_VALUES]){0, 0, 1, llround(held - r.live_bytes)});
 }
 
 static void sum_status(void *arg, const struct heap_stack *s)

@@ -334,15 +334,10 @@ static void add_lost(struct sampler_reader *r)
 	sum_lost(r->sampler, now);
 	for (unsigned i = 0; i < SAMPLER_LOST_N; i++) {
 		int64_t n = (int64_t)(now[i] - r->lost[i]);
-		uintptr_t pc = said_pc(said[i]);
 		if (n > 0)
-			stacks_add(r->stacks,
-				&(struct stack){.label = &label_main,
-					.values = {n,
-						n * (int64_t)(NS_PER_SEC / r->sampler->conf.hz)},
-					.end = UNWIND_ENTRY,
-					.n = 1,
-					.pcs = &pc});
+			stacks_add_said(r->stacks, said[i], &label_main,
+				(int64_t[STACKS_VALUES]){
+					n, n * (int64_t)(NS_PER_SEC / r->sampler->conf.hz)});
 	}
 	memcpy(r->lost, now, sizeof(now));
 }

@@ -202,3 +202,22 @@ uint64_t stacks_bytes(const struct stacks *s)
 	return sizeof(*s) + s->slots_n * sizeof(*s->slots) + s->room * sizeof(*s->entries) +
 	       s->words_room * sizeof(*s->words) + s->spans_room * sizeof(*s->spans);
 }
+
+void stacks_add_said(struct stacks *s, enum said what, const struct label *label,
+	const int64_t values[STACKS_VALUES])
+{
+	uintptr_t pc = said_pc(what);
+	struct stack add = {.label = label, .end = UNWIND_ENTRY, .n = 1, .pcs = &pc};
+	memcpy(add.values, values, sizeof(add.values));
+	stacks_add(s, &add);
+}
+
+static void add_entry(void *arg, const struct stack *stack)
+{
+	stacks_add(arg, stack);
+}
+
+void stacks_add_all(struct stacks *s, const struct stacks *from)
+{
+	stacks_each(from, add_entry, s);
+}

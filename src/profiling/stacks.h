@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/label.h"
 #include "base/mem.h"
+#include "profiling/said.h"
 #include "profiling/unwind.h"
 #include <stdint.h>
 
@@ -30,6 +31,11 @@ CLEANUP(stacks);
 /* Adds the values of *add to its entry; what add points to is copied (label and span name are not).
  * Without memory it goes to the folded entry. */
 void stacks_add(struct stacks *s, const struct stack *add);
+/* Adds values to the entry of what stands for no stack: one frame, under label. */
+void stacks_add_said(struct stacks *s, enum said what, const struct label *label,
+	const int64_t values[STACKS_VALUES]);
+/* Adds every entry of from, but what that has folded. */
+void stacks_add_all(struct stacks *s, const struct stacks *from);
 /* For each entry, in the order of first addition. */
 void stacks_each(
 	const struct stacks *s, void (*fn)(void *arg, const struct stack *stack), void *arg);
