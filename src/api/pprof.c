@@ -16,6 +16,7 @@ static const struct served {
 	enum capture_kind kind;
 	const char *file; /* NULL: the name */
 	const char *help;
+	const char *busy; /* the refusal while another goes on; NULL: any number may */
 } served[] = {
 	{"allocs", CAPTURE_ALLOCS, NULL, "A sampling of all past memory allocations"},
 	{"block", CAPTURE_BLOCK, NULL,
@@ -28,12 +29,15 @@ static const struct served {
 		"Every thread with its stack; debug=2 tells what each waits in"},
 	{"heap", CAPTURE_HEAP, NULL, "A sampling of the memory in use"},
 	{"mutex", CAPTURE_MUTEX, NULL, "Who held locks that others waited for"},
-	{"offcpu", CAPTURE_OFFCPU, NULL, "Where threads waited, for so many seconds (below 30)"},
-	{"profile", CAPTURE_CPU, NULL, "CPU profile of so many seconds (below 30)"},
+	{"offcpu", CAPTURE_OFFCPU, NULL, "Where threads waited, for so many seconds (below 30)",
+		"Could not enable off-CPU profiling: already in use"},
+	{"profile", CAPTURE_CPU, NULL, "CPU profile of so many seconds (below 30)",
+		"Could not enable CPU profiling: cpu profiling already in use"},
 	{"symbol", CAPTURE_SYMBOL, NULL,
 		"Function names of the program counters in the query or body"},
 	{"trace", CAPTURE_TRACE, "trace.json",
-		"Label scopes of every thread as a timeline, for Perfetto or speedscope"},
+		"Label scopes of every thread as a timeline, for Perfetto or speedscope",
+		"Could not enable tracing: tracing is already enabled"},
 	{"threadcreate", CAPTURE_THREADCREATE, NULL, "Where each thread was made"},
 };
 
@@ -55,8 +59,10 @@ static int refuse_closed(struct request *rq)
 	return 0;
 }
 
-static void put_index(struct request *rq, const struct gate_status *st)
+static void put_index(struct request *rq)
 {
+	struct gate_status st;
+	gate_status(api_env(rq->api)->gate, &st);
 	struct text *t = reply_raw(rq, 200, "text/html; charset=utf-8");
 	text_put(t, "<!DOCTYPE "
 		    "html>\n<html>\n<head>\n<title>/debug/pprof/</title>\n</head>\n<body>\n<h1>/"
@@ -65,13 +71,13 @@ static void put_index(struct request *rq, const struct gate_status *st)
 		    "<table>\n<thead><tr><th>Count</th><th>Profile</th><th></th></tr></thead>\n");
 	for (unsigned i = 0; i < ARRAY_SIZE(served); i++) {
 		const struct served *s = &served[i];
-		bool text = s->kind <= CAPTURE_BLOCK && !pprof_ask_lasts(s->kind);
+		bool text = s->kind <= CAPTURE_BLOCK && !capture_lasts(s->kind);
 		text_printf(t,
 			"<tr><td>%llu</td><td><a href=\"%s%s\">%s</a></td><td>%s</td></tr>\n",
-			(unsigned long long)gate_count(st, s->kind), s->name,
-			pprof_ask_lasts(s->kind) ? "?seconds=5"
-			: text			 ? "?debug=1"
-						 : "",
+			(unsigned long long)gate_count(&st, s->kind), s->name,
+			capture_lasts(s->kind) ? "?seconds=5"
+			: text		       ? "?debug=1"
+					       : "",
 			s->name, s->help);
 	}
 	text_put(t,
@@ -127,8 +133,6 @@ static int captured(struct request *rq)
 			&rq->reply, "Content-Disposition", "attachment; filename=\"%s\"", s->file);
 		return 0;
 	}
-	if (r == -EBUSY)
-		return refuse(rq, 500, "Could not enable off-CPU profiling: already in use");
 	if (r < 0)
 		return refuse(rq, 500, "failed to collect profile");
 	bool text = (rq->ticket & TICKET_TEXT) || s->kind == CAPTURE_SYMBOL;
@@ -153,12 +157,8 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 		(void)later_unref(rq->later);
 		if (r == -ENOENT)
 			return refuse_closed(rq);
-		if (r == -EBUSY && s->kind == CAPTURE_TRACE)
-			return refuse(
-				rq, 500, "Could not enable tracing: tracing is already enabled");
 		if (r == -EBUSY)
-			return refuse(rq, 500,
-				"Could not enable CPU profiling: cpu profiling already in use");
+			return refuse(rq, 500, s->busy);
 		if (r == -EOPNOTSUPP)
 			return refuse(rq, 400,
 				"\"seconds\" parameter is not supported for this profile type");
@@ -168,7 +168,7 @@ static int begin(struct request *rq, const struct served *s, const struct captur
 	rq->work_done = drop_job;
 	rq->resume = captured;
 	rq->ticket = (ask->debug ? TICKET_TEXT : 0) |
-		     (ask->duration_ns && !pprof_ask_lasts(s->kind) ? TICKET_DELTA : 0);
+		     (ask->duration_ns && !capture_lasts(s->kind) ? TICKET_DELTA : 0);
 	return -EINPROGRESS;
 }
 
@@ -183,11 +183,9 @@ static bool pprof_closed(struct request *rq)
 
 static int pprof(struct request *rq)
 {
-	struct gate_status st;
-	gate_status(api_env(rq->api)->gate, &st);
 	const char *name = rq->url.segments[2];
 	if (rq->url.n_segments == 3 && !*name) {
-		put_index(rq, &st);
+		put_index(rq);
 		return 0;
 	}
 	const struct served *s = rq->url.n_segments == 3 ? find(name) : NULL;

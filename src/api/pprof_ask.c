@@ -9,11 +9,6 @@
 #define TRACE_SECONDS_DEFAULT 1.0
 #define SECONDS_LIMIT ((long long)(GATE_CAPTURE_MAX_NS / NS_PER_SEC))
 
-bool pprof_ask_lasts(enum capture_kind kind)
-{
-	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE;
-}
-
 /* A number as Go reads it: all of the text, a sign or none. */
 static bool read_number(const char *s, long long *ret_n)
 {

@@ -8,8 +8,6 @@
 
 #define PPROF_ASK_ADDRESSES 4096
 
-/* Kinds that are nothing but what happens meanwhile. */
-bool pprof_ask_lasts(enum capture_kind kind);
 /* Fills duration and form of *ret_ask for its kind. -EINVAL: *reterr_text (constant) says why. */
 MUST_CHECK int pprof_ask_read(
 	const struct url *url, struct capture_ask *ret_ask, const char **reterr_text);

@@ -25,9 +25,14 @@ static bool is_delta(enum capture_kind kind)
 	return kind >= CAPTURE_DELTA_HEAP && kind <= CAPTURE_DELTA_BLOCK;
 }
 
+bool capture_lasts(enum capture_kind kind)
+{
+	return kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE;
+}
+
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug)
 {
-	if (kind == CAPTURE_CPU || kind == CAPTURE_OFFCPU || kind == CAPTURE_TRACE)
+	if (capture_lasts(kind))
 		return duration_ns > 0;
 	if (kind == CAPTURE_SYMBOL || is_delta(kind))
 		return duration_ns == 0 && debug == 0;

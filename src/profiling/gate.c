@@ -154,7 +154,8 @@ static void put_profiler(struct gate *g, struct gate_status *st)
 	st->opened_by = g->opened_by;
 	memcpy(st->peer, g->peer, sizeof(st->peer));
 	st->opened_at_ns = g->opened_at_ns;
-	st->captures = g->n_captures;
+	for (unsigned i = 0; i < CAPTURE_KINDS; i++)
+		st->captures += g->under_way[i];
 	sampler_status(g->tools.sampler, &st->sampler);
 	walker_info(g->tools.walker, &st->unwind);
 	heap_status(g->tools.heap, &st->heap);

@@ -96,6 +96,8 @@ struct gate_status {
 void gate_status(struct gate *g, struct gate_status *ret_status);
 
 bool gate_is_open(struct gate *g);
+/* Kinds that are nothing but what happens meanwhile: they need a duration. */
+bool capture_lasts(enum capture_kind kind);
 /* How many entries the profile of a kind has about now, for an index. */
 uint64_t gate_count(const struct gate_status *st, enum capture_kind kind);
 

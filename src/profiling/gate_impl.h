@@ -37,8 +37,8 @@ struct gate {
 	struct thread *thread; /* the callers'; joined by who starts the next */
 	bool running, stopping;
 	struct gate_job *queue, **queue_end;
-	struct gate_job *captures; /* under way; linked by the gate's thread alone */
-	uint32_t n_captures, cpu_captures, traces, offcpus; /* queued or under way */
+	struct gate_job *captures;	   /* under way; linked by the gate's thread alone */
+	uint32_t under_way[CAPTURE_KINDS]; /* captures, those that are queued as well */
 	struct gate_pair now;
 	bool pushing;
 	uint64_t sdk_errors;

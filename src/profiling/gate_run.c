@@ -50,10 +50,7 @@ void gate_finish(struct gate_job *j, int r)
 		LOCK_SCOPE(&g->lock);
 		j->r = r;
 		if (j->kind == GATE_CAPTURE) {
-			g->n_captures--;
-			g->cpu_captures -= j->capture.ask.kind == CAPTURE_CPU;
-			g->traces -= j->capture.ask.kind == CAPTURE_TRACE;
-			g->offcpus -= j->capture.ask.kind == CAPTURE_OFFCPU;
+			g->under_way[j->capture.ask.kind]--;
 			g->captures_made += r == 0;
 		}
 	}
@@ -74,12 +71,13 @@ static int start_thread(struct gate *g)
 	return r;
 }
 
-static int may_capture(struct gate *g, const struct gate_job *j)
+/* Those that last go on once at a time, but for the CPU where it is shared. */
+static int may_capture(struct gate *g, enum capture_kind kind)
 {
 	if (!g->now.enabled)
 		return -ENOENT;
-	bool cpu = j->capture.ask.kind == CAPTURE_CPU && !g->conf.share_cpu && g->cpu_captures;
-	if (!cpu && !(j->capture.ask.kind == CAPTURE_TRACE && g->traces))
+	bool shared = !capture_lasts(kind) || (kind == CAPTURE_CPU && g->conf.share_cpu);
+	if (shared || !g->under_way[kind])
 		return 0;
 	stat_add(&g->captures_refused, 1);
 	return -EBUSY;
@@ -90,18 +88,14 @@ int gate_submit(struct gate *g, struct gate_job *j)
 	LOCK_SCOPE(&g->lock);
 	int r = g->stopping ? -ESHUTDOWN : 0;
 	if (r == 0 && j->kind == GATE_CAPTURE)
-		r = may_capture(g, j);
+		r = may_capture(g, j->capture.ask.kind);
 	if (r == 0)
 		r = start_thread(g);
 	if (r < 0)
 		return r;
 	(void)__atomic_fetch_add(&j->refs, 1, __ATOMIC_RELAXED);
-	if (j->kind == GATE_CAPTURE) {
-		g->n_captures++;
-		g->cpu_captures += j->capture.ask.kind == CAPTURE_CPU;
-		g->traces += j->capture.ask.kind == CAPTURE_TRACE;
-		g->offcpus += j->capture.ask.kind == CAPTURE_OFFCPU;
-	}
+	if (j->kind == GATE_CAPTURE)
+		g->under_way[j->capture.ask.kind]++;
 	*g->queue_end = j;
 	g->queue_end = &j->next;
 	cond_wake_all(&g->changed);
@@ -157,10 +151,6 @@ void gate_end_captures(struct gate *g, const char *why)
 static void begin_capture(struct gate *g, struct gate_job *j)
 {
 	int r = g->tools.sampler ? capture_begin(&g->tools, &j->capture) : -ENOENT;
-	if (r == -EBUSY) {
-		LOCK_SCOPE(&g->lock);
-		stat_add(&g->captures_refused, 1);
-	}
 	if (r < 0) {
 		gate_finish(j, r);
 	} else if (r == 1) {
@@ -196,7 +186,8 @@ static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 		}
 		if (g->revert_pending && g->revert_ns <= now_ns)
 			return NEXT_REVERT;
-		bool polls = (g->traces || g->offcpus) && g->captures;
+		bool polls = g->captures &&
+			     (g->under_way[CAPTURE_TRACE] || g->under_way[CAPTURE_OFFCPU]);
 		if (polls && poll_ns <= now_ns)
 			return NEXT_POLL;
 		if (polls)

@@ -175,37 +175,44 @@ static void set_revert(struct gate *g, const struct gate_job *j, const struct ga
 	g->revert_at_ns = clk_wall_ns(g->env.clk) + j->duration_ns;
 }
 
+/* Goes there and logs it, with after at the end. */
+static int turn_to(struct gate *g, const struct gate_pair *to, enum gate_opener by,
+	const char *peer, const char *after)
+{
+	struct gate_pair was = g->now;
+	bool was_pushing = g->pushing;
+	struct fault push = {0};
+	int r = apply(g, to, by, peer, &push);
+	if (r < 0)
+		log_error(NULL, r, "[profiling] cannot be switched on%s", after);
+	else
+		log_turn(g, &was, was_pushing, &push, after);
+	return r;
+}
+
 void gate_do_turn(struct gate *g, struct gate_job *j)
 {
 	struct gate_pair was = g->now, to = {.enabled = j->enabled};
-	bool was_pushing = g->pushing;
-	struct fault push = {0};
+	char after[80] = "", duration[DURATION_TEXT_BYTES];
 	if (j->enabled)
 		copy_text(to.address, sizeof(to.address),
 			j->has_address	    ? j->address
 			: g->pushing	    ? g->now.address
 			: g->conf.pyroscope ? g->conf.pyroscope
 					    : "");
-	int r = apply(g, &to, j->by, j->peer, &push);
-	if (r == 0) {
-		char after[80] = "", duration[DURATION_TEXT_BYTES];
+	if (j->duration_ns)
+		(void)snprintf(after, sizeof(after), ", auto-reverting in %s",
+			num_duration_text(j->duration_ns, duration));
+	int r = turn_to(g, &to, j->by, j->peer, after);
+	if (r == 0)
 		set_revert(g, j, &was);
-		if (j->duration_ns)
-			(void)snprintf(after, sizeof(after), ", auto-reverting in %s",
-				num_duration_text(j->duration_ns, duration));
-		log_turn(g, &was, was_pushing, &push, after);
-	} else {
-		log_error(NULL, r, "[profiling] cannot be switched on");
-	}
 	gate_status(g, &j->status);
 	gate_finish(j, r);
 }
 
 void gate_do_revert(struct gate *g)
 {
-	struct gate_pair was = g->now, to;
-	bool was_pushing = g->pushing;
-	struct fault push = {0};
+	struct gate_pair to;
 	char after[80], duration[DURATION_TEXT_BYTES];
 	{
 		LOCK_SCOPE(&g->lock);
@@ -214,20 +221,12 @@ void gate_do_revert(struct gate *g)
 		(void)snprintf(after, sizeof(after), " [auto-revert after %s]",
 			num_duration_text(g->revert_after_ns, duration));
 	}
-	int r = apply(g, &to, GATE_BY_REVERT, NULL, &push);
-	if (r < 0)
-		log_error(NULL, r, "[profiling] cannot be switched on%s", after);
-	else
-		log_turn(g, &was, was_pushing, &push, after);
+	(void)turn_to(g, &to, GATE_BY_REVERT, NULL, after);
 }
 
 void gate_shut(struct gate *g)
 {
-	struct gate_pair was = g->now, to = {0};
-	bool was_pushing = g->pushing;
-	struct fault none = {0};
-	(void)apply(g, &to, GATE_BY_REST, NULL, &none);
-	log_turn(g, &was, was_pushing, &none, " [shutdown]");
+	(void)turn_to(g, &(struct gate_pair){0}, GATE_BY_REST, NULL, " [shutdown]");
 }
 
 static int check_ask(const struct gate_ask *ask, struct fault *f)

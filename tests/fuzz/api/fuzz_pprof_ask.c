@@ -22,7 +22,7 @@ static void try_query(enum capture_kind kind, char *target)
 	}
 	assert(!why && ask.duration_ns <= GATE_CAPTURE_MAX_NS && ask.debug <= 2);
 	assert(!(ask.duration_ns && ask.debug));
-	assert(!pprof_ask_lasts(kind) || ask.duration_ns > 0);
+	assert(!capture_lasts(kind) || ask.duration_ns > 0);
 }
 
 static void try_addresses(const char *s)
