@@ -1,6 +1,7 @@
 /* /debug/pprof/: the pull surface of the profiler, as Go's net/http/pprof and godeltaprof serve it.
  * Its errors are texts as theirs; only a closed gate is told in the API's own form. */
 #include "api/api.h"
+#include "api/gate_wait.h"
 #include "api/pprof_ask.h"
 #include "profiling/gate.h"
 #include "profiling/timeline.h"
@@ -85,18 +86,6 @@ static void put_index(struct request *rq)
 		"</body>\n</html>\n");
 }
 
-static void on_done(void *arg)
-{
-	struct later *l = arg;
-	later_wake(l, false);
-	(void)later_unref(l);
-}
-
-static void drop_job(void *job)
-{
-	(void)gate_job_drop(job);
-}
-
 static const struct served *find(const char *name)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(served); i++)
@@ -147,29 +136,23 @@ static int captured(struct request *rq)
 
 static int begin(struct request *rq, const struct served *s, const struct capture_ask *ask)
 {
-	struct gate_job *job;
-	int r = later_new(rq->mem, &rq->later);
+	struct gate_done done;
+	struct gate_job *job = NULL;
+	int r = gate_wait_begin(rq, &done);
 	if (r < 0)
 		return r;
-	struct gate_done done = {on_done, later_ref(rq->later)};
 	r = gate_capture(api_env(rq->api)->gate, ask, &done, &job);
-	if (r < 0) {
-		(void)later_unref(rq->later);
-		if (r == -ENOENT)
-			return refuse_closed(rq);
-		if (r == -EBUSY)
-			return refuse(rq, 500, s->busy);
-		if (r == -EOPNOTSUPP)
-			return refuse(rq, 400,
-				"\"seconds\" parameter is not supported for this profile type");
-		return r;
-	}
-	rq->work = job;
-	rq->work_done = drop_job;
-	rq->resume = captured;
+	r = gate_wait_end(rq, r, job, captured);
+	if (r == -ENOENT)
+		return refuse_closed(rq);
+	if (r == -EBUSY)
+		return refuse(rq, 500, s->busy);
+	if (r == -EOPNOTSUPP)
+		return refuse(
+			rq, 400, "\"seconds\" parameter is not supported for this profile type");
 	rq->ticket = (ask->debug ? TICKET_TEXT : 0) |
 		     (ask->duration_ns && !capture_lasts(s->kind) ? TICKET_DELTA : 0);
-	return -EINPROGRESS;
+	return r;
 }
 
 /* Closed is closed, whatever else may be wrong with a request. */

@@ -1,6 +1,7 @@
 /* GET and POST /api/v1/profiling: the gate of the profiler. */
 #include "api/api.h"
 #include "api/body.h"
+#include "api/gate_wait.h"
 #include "api/when.h"
 #include "base/log.h"
 #include "base/num.h"
@@ -22,13 +23,12 @@ static void put_truncated(struct text *t, const uint64_t ends[UNWIND_ENDS])
 	text_put(t, "}");
 }
 
-static void put_ends(struct text *t, const struct sampler_status *s)
+static void put_lost(struct text *t, const char *const *reasons, const uint64_t *lost, unsigned n)
 {
-	put_truncated(t, s->ends);
 	text_key(t, "lost");
 	text_put(t, "{");
-	for (unsigned i = 0; i < SAMPLER_LOST_N; i++)
-		text_kv_u64(t, sampler_lost_text[i], s->lost[i]);
+	for (unsigned i = 0; i < n; i++)
+		text_kv_u64(t, reasons[i], lost[i]);
 	text_put(t, "}");
 }
 
@@ -43,11 +43,7 @@ static void put_heap(struct text *t, const struct heap_status *heap)
 	text_kv_u64(t, "folded", heap->folded);
 	text_kv_u64(t, "mapped_bytes", heap->mapped_bytes);
 	text_kv_u64(t, "bytes", heap->bytes);
-	text_key(t, "lost");
-	text_put(t, "{");
-	for (unsigned i = 0; i < HEAP_LOST_N; i++)
-		text_kv_u64(t, heap_lost_text[i], heap->lost[i]);
-	text_put(t, "}");
+	put_lost(t, heap_lost_text, heap->lost, HEAP_LOST_N);
 	put_truncated(t, heap->ends);
 	text_put(t, "}");
 }
@@ -80,7 +76,8 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	text_kv_str(t, "switches", st->switches);
 	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
 	text_kv_u64(t, "block_rate", st->block_rate_ns);
-	put_ends(t, s);
+	put_truncated(t, s->ends);
+	put_lost(t, sampler_lost_text, s->lost, SAMPLER_LOST_N);
 	put_heap(t, &st->heap);
 	text_kv_str(t, "unwinder", st->unwind.method);
 	text_kv_u64(t, "unwind_rows", st->unwind.rows);
@@ -176,18 +173,6 @@ static int read_body(struct request *rq, struct gate_ask *ask, json_t **json)
 				   : 0;
 }
 
-static void on_done(void *arg)
-{
-	struct later *l = arg;
-	later_wake(l, false);
-	(void)later_unref(l);
-}
-
-static void drop_job(void *job)
-{
-	(void)gate_job_drop(job);
-}
-
 static int profiling_turned(struct request *rq)
 {
 	const struct gate_status *st;
@@ -218,22 +203,15 @@ static int profiling_post(struct request *rq)
 {
 	AUTO_BODY json_t *json = NULL;
 	struct gate_ask ask = {.peer = rq->peer};
-	struct gate_job *job;
+	struct gate_done done;
+	struct gate_job *job = NULL;
 	int r = read_body(rq, &ask, &json);
 	if (r == 0)
-		r = later_new(rq->mem, &rq->later);
+		r = gate_wait_begin(rq, &done);
 	if (r < 0)
 		return r;
-	struct gate_done done = {on_done, later_ref(rq->later)};
 	r = gate_turn(api_env(rq->api)->gate, &ask, &done, &job, &rq->fault);
-	if (r < 0) {
-		(void)later_unref(rq->later);
-		return r;
-	}
-	rq->work = job;
-	rq->work_done = drop_job;
-	rq->resume = profiling_turned;
-	return -EINPROGRESS;
+	return gate_wait_end(rq, r, job, profiling_turned);
 }
 
 const struct schema profiling_schemas[] = {

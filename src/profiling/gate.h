@@ -134,8 +134,8 @@ struct capture_ask {
 	const uintptr_t *pcs; /* SYMBOL; copied */
 	uint32_t n_pcs;
 };
-/* Queues a capture. -ENOENT: the gate is closed; -EBUSY: the CPU is sampled for another already and
- * sharing is off, or threads are traced for another; -EOPNOTSUPP: no such form of this kind;
+/* Queues a capture. -ENOENT: the gate is closed; -EBUSY: one of the kind goes on, and the
+ * kind lasts and is not shared; -EOPNOTSUPP: no such form of this kind;
  * -ESHUTDOWN, -ENOMEM. */
 MUST_CHECK int gate_capture(struct gate *g, const struct capture_ask *ask,
 	const struct gate_done *done, struct gate_job **ret_job);

@@ -92,11 +92,7 @@ static void write_head(struct dump *d, const struct sampler_thread_info *t)
 	text_put(d->out, "]:\n");
 	if (t->name[0])
 		text_printf(d->out, "# thread: %s\n", t->name);
-	if (t->label && t->label->count) {
-		text_put(d->out, "# labels: ");
-		legacy_labels(d->out, t->label);
-		text_put(d->out, "\n");
-	}
+	legacy_labels_line(d->out, t->label);
 }
 
 static void write_place(struct text *out, const struct symbol *sym, uint32_t frame)

@@ -89,6 +89,15 @@ void legacy_labels(struct text *out, const struct label *label)
 	text_put(out, "}");
 }
 
+void legacy_labels_line(struct text *out, const struct label *label)
+{
+	if (!label || !label->count)
+		return;
+	text_put(out, "# labels: ");
+	legacy_labels(out, label);
+	text_put(out, "\n");
+}
+
 /* A row without an address would be no row to pprof. */
 static void write_pcs(struct text *out, const struct stack *s)
 {
@@ -124,11 +133,7 @@ static int write_frame(struct text *out, struct symbols *symbols, uintptr_t pc)
 static int write_frames(struct text *out, struct symbols *symbols, const struct stack *s)
 {
 	int r = 0;
-	if (s->label && s->label->count) {
-		text_put(out, "# labels: ");
-		legacy_labels(out, s->label);
-		text_put(out, "\n");
-	}
+	legacy_labels_line(out, s->label);
 	for (unsigned i = 0; i < s->n && r == 0; i++)
 		r = write_frame(out, symbols, s->pcs[i]);
 	if ((s->n == 0 || s->end != UNWIND_ENTRY) && r == 0)

@@ -11,3 +11,5 @@ MUST_CHECK int legacy_encode(const struct mem *mem, struct symbols *symbols,
 	const struct profile_ask *ask, struct text *out);
 /* Appends `{"key":"value", …}`, keys sorted; NULL or an empty set: `{}`. */
 void legacy_labels(struct text *out, const struct label *label);
+/* The line `# labels: {…}`, where there are any. */
+void legacy_labels_line(struct text *out, const struct label *label);

@@ -223,9 +223,7 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 {
 	const struct kind *k = &kinds[ask->kind];
 	AUTO(pprof) struct pprof *p = NULL;
-	int r = symbols_refresh(symbols);
-	if (r == 0)
-		r = pprof_new(mem, &p);
+	int r = pprof_new(mem, &p);
 	if (r < 0)
 		return r;
 	struct encoding e = {.kind = k,

@@ -32,6 +32,6 @@ struct profile_ask {
 /* "cpu", "heap", … as in paths and file names. */
 const char *profile_name(enum profile_kind kind);
 /* Appends to *out one gzip member. What goes over the limits is summed in a sample of its own.
- * -ENOMEM, or the error of reading /proc/self/maps. */
+ * The caller has refreshed the symbols. -ENOMEM. */
 MUST_CHECK int profile_encode(const struct mem *mem, struct symbols *symbols,
 	const struct profile_ask *ask, struct text *out);
