@@ -4,15 +4,13 @@
 #include "fake.h"
 #include "profiling/blocked.h"
 #include "profiling/contention.h"
+#include "profiling/refuse.h"
 #include "profiling/said.h"
 #include "profiling/walker.h"
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -187,16 +185,8 @@ END_TEST
 
 static void begin_refused(void *arg UNUSED)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {ARRAY_SIZE(code), code};
 	struct blocked *b;
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+	refuse_perf(EPERM);
 	ck_assert_int_eq(blocked_start(&(struct blocked_env){&mem_libc, &clk_system}, &b), -EPERM);
 }
 

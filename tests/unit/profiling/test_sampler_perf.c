@@ -3,14 +3,12 @@
 #include "base/thread.h"
 #include "fake.h"
 #include "net/caps.h"
+#include "profiling/refuse.h"
 #include "profiling/sampler.h"
 #include "profiling/symbol.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -209,15 +207,7 @@ static void without_capabilities(void *arg UNUSED)
 
 static void refused(void *arg UNUSED)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {ARRAY_SIZE(code), code};
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+	refuse_perf(ENOSYS);
 	check_degraded("ENOSYS");
 }
 

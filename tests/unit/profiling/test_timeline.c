@@ -3,18 +3,16 @@
 #include "base/thread.h"
 #include "fake.h"
 #include "net/caps.h"
+#include "profiling/refuse.h"
 #include "profiling/timeline.h"
 #include "profiling/timeline_store.h"
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -431,23 +429,9 @@ START_TEST(who_sleeps_all_the_time_is_off_all_the_time)
 }
 END_TEST
 
-/* Refused in this thread alone, as a container's seccomp refuses it in all. */
-static void refuse_perf(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {ARRAY_SIZE(code), code};
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
-}
-
 static void record_refused(void *arg UNUSED)
 {
-	refuse_perf();
+	refuse_perf(EPERM);
 	struct timeline *t = started_with(&mem_libc, 1000, true);
 	work(NULL);
 	nap(1);
