@@ -160,7 +160,7 @@ static int read_duration(const char *s, uint64_t *ret_ns, struct fault *f)
 
 static int read_body(struct request *rq, struct gate_ask *ask, json_t **json)
 {
-	struct profiling_body body;
+	struct profiling_body body = {0}; /* read below also when nothing could be decoded */
 	int r = body_decode(
 		rq->body, rq->body_bytes, profiling_keys, &body, sizeof(body), json, &rq->fault);
 	if (r == -EINVAL && !body.enabled.given && strcmp(rq->fault.field, "/enabled") == 0)
