@@ -281,9 +281,9 @@ static int warn_unknown_variable(struct parser *p, const char *field, const char
 	return warn(p, text);
 }
 
-static int parse_variable(struct parser *p, const char *entry)
+static int parse_variable(struct parser *p, char *entry)
 {
-	const char *equals = strchr(entry, '=');
+	char *equals = strchr(entry, '=');
 	if (strncmp(entry, "NL6_", 4) != 0 || !equals)
 		return 0;
 	char field[FLAG_ENV_BYTES], name[FLAG_ENV_BYTES], exact[FLAG_ENV_BYTES];
@@ -299,8 +299,11 @@ static int parse_variable(struct parser *p, const char *entry)
 		return accept_other(p, found.other, field, equals + 1);
 	if (!found.flag)
 		return warn_unknown_variable(p, field, name);
-	return add(
+	int r = add(
 		p, &found, &(struct flagbag_setting){found.flag, field, equals + 1, FLAGBAG_ENV});
+	if (found.flag->kind == FLAG_KIND_SECRET && !found.is_path)
+		memset(equals + 1, '*', strlen(equals + 1)); /* also /proc/PID/environ */
+	return r;
 }
 
 static int parse_env(struct parser *p)

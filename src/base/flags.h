@@ -18,8 +18,9 @@ struct flags_ask { /* borrowed */
 	const struct flag_set *sets;
 	const struct flag_other *others; /* may be NULL */
 	int argc;
-	char **argv;	   /* argv[0] is not looked at; the bytes of secrets are overwritten */
-	char *const *envp; /* ends with NULL; may be NULL */
+	char **argv; /* argv[0] is not looked at; the bytes of secrets are overwritten */
+	/* Ends with NULL; may be NULL. Bytes of secrets are overwritten here, too. */
+	char *const *envp;
 	/* Names of flags: the boolean ones after which environment and file are not read (help,
 	 * version), ends with NULL; and the one that names the file. May be NULL. */
 	const char *const *alone;

@@ -99,6 +99,10 @@ def test_a_secret_on_the_command_line_is_wiped(nl6, tmp_path):
     assert it.get("/api/v1/status").status == 401
     ask = {"Authorization": f"Bearer {token}"}
     assert it.get("/api/v1/status", headers=ask).status == 200
+    named = nl6(env={"NL6_API_TOKEN": token})
+    environ = pathlib.Path(f"/proc/{named.process.pid}/environ").read_text()
+    assert token not in environ and "NL6_API_TOKEN=" + "*" * len(token) in environ
+    assert named.get("/api/v1/status", headers=ask).status == 200
     path = tmp_path / "token"
     path.write_text(token + "\n")
     other = nl6(env={"NL6_API_TOKEN_FILE": str(path)})
