@@ -1,0 +1,272 @@
+#include "net/fetch.h"
+#include "base/num.h"
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define IDLE_S 30L		   /* a connection is kept */
+#define BODY_MAX_BYTES (64u << 10) /* of an answer are read; what comes after it says no more */
+
+struct fetch {
+	const struct mem *mem;
+	struct fetch_conf conf;
+	CURLM *multi;
+	struct request *first;
+	uint32_t n;
+};
+struct request {
+	struct fetch *fetch;
+	struct request *next, **at; /* among all */
+	CURL *easy;
+	curl_mime *mime;
+	struct curl_slist *headers;
+	void (*done)(void *arg, const struct fetch_answer *answer);
+	void *arg;
+	size_t body_bytes, read_bytes;
+	char body[FETCH_BODY_BYTES];
+	char error[CURL_ERROR_SIZE];
+};
+
+int fetch_new(const struct mem *mem, const struct fetch_conf *conf, struct fetch **ret_fetch)
+{
+	struct fetch *f = mem_zalloc(mem, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->mem = mem;
+	f->conf = *conf;
+	/* Counted, and safe in any thread since 7.84: the last to leave gives all back. */
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		(void)mem_free(mem, f);
+		return -ENOMEM;
+	}
+	f->multi = curl_multi_init();
+	if (!f->multi) {
+		(void)fetch_free(f);
+		return -ENOMEM;
+	}
+	long n = conf->connections;
+	(void)curl_multi_setopt(f->multi, CURLMOPT_MAX_HOST_CONNECTIONS, n);
+	(void)curl_multi_setopt(f->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, n);
+	(void)curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, n);
+	*ret_fetch = f;
+	return 0;
+}
+
+static void drop(struct request *rq)
+{
+	struct fetch *f = rq->fetch;
+	if (rq->at) {
+		(void)curl_multi_remove_handle(f->multi, rq->easy);
+		*rq->at = rq->next;
+		if (rq->next)
+			rq->next->at = rq->at;
+		f->n--;
+	}
+	curl_easy_cleanup(rq->easy);
+	curl_mime_free(rq->mime);
+	/* Headers may tell a tenant. */
+	for (struct curl_slist *h = rq->headers; h; h = h->next)
+		explicit_bzero(h->data, strlen(h->data));
+	curl_slist_free_all(rq->headers);
+	(void)mem_free(f->mem, rq);
+}
+
+struct fetch *fetch_free(struct fetch *f)
+{
+	if (!f)
+		return NULL;
+	while (f->first)
+		drop(f->first);
+	(void)curl_multi_cleanup(f->multi);
+	curl_global_cleanup();
+	return mem_free(f->mem, f);
+}
+
+static size_t on_body(char *bytes, size_t size UNUSED, size_t n, void *arg)
+{
+	struct request *rq = arg;
+	size_t keep = MIN(n, sizeof(rq->body) - rq->body_bytes);
+	memcpy(rq->body + rq->body_bytes, bytes, keep);
+	rq->body_bytes += keep;
+	rq->read_bytes += n;
+	return rq->read_bytes > BODY_MAX_BYTES ? CURL_WRITEFUNC_ERROR : n;
+}
+
+/* Sticky: the first failure stays. */
+#define SET(option, value) \
+	do { \
+		if (r == CURLE_OK) \
+			r = curl_easy_setopt(e, option, value); \
+	} while (0)
+
+static CURLcode set_manners(CURL *e, const struct fetch_conf *conf)
+{
+	CURLcode r = CURLE_OK;
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+	SET(CURLOPT_PATH_AS_IS, 1L);
+	SET(CURLOPT_TIMEOUT_MS, (long)conf->timeout_ms);
+	SET(CURLOPT_MAXAGE_CONN, IDLE_S);
+	SET(CURLOPT_USERAGENT, conf->user_agent);
+	/* A resolver that hangs is left alone at the end. */
+	SET(CURLOPT_QUICK_EXIT, 1L);
+	SET(CURLOPT_PROXY, conf->proxy ? conf->proxy : "");
+	SET(CURLOPT_NOPROXY, "");
+	SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+	return r;
+}
+
+static CURLcode set_tls(CURL *e, const struct fetch_conf *conf)
+{
+	CURLcode r = CURLE_OK;
+	SET(CURLOPT_SSL_VERIFYPEER, 1L);
+	SET(CURLOPT_SSL_VERIFYHOST, 2L);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (conf->ca_file) {
+		SET(CURLOPT_CAINFO, conf->ca_file);
+		SET(CURLOPT_CAPATH, NULL);
+	}
+	if (conf->cert_file) {
+		SET(CURLOPT_SSLCERT, conf->cert_file);
+		SET(CURLOPT_SSLKEY, conf->key_file);
+	}
+	return r;
+}
+
+static CURLcode set_ask(struct request *rq, const struct fetch_ask *ask)
+{
+	CURL *e = rq->easy;
+	CURLcode r = CURLE_OK;
+	SET(CURLOPT_URL, ask->url);
+	SET(CURLOPT_PRIVATE, rq);
+	SET(CURLOPT_ERRORBUFFER, rq->error);
+	SET(CURLOPT_WRITEFUNCTION, on_body);
+	SET(CURLOPT_WRITEDATA, rq);
+	SET(CURLOPT_MIMEPOST, rq->mime);
+	SET(CURLOPT_HTTPHEADER, rq->headers);
+	if (ask->user && ask->password) {
+		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+		SET(CURLOPT_USERNAME, ask->user);
+		SET(CURLOPT_PASSWORD, ask->password);
+	}
+	return r;
+}
+
+static int add_header(struct request *rq, const char *header)
+{
+	struct curl_slist *more = curl_slist_append(rq->headers, header);
+	if (!more)
+		return -ENOMEM;
+	rq->headers = more;
+	return 0;
+}
+
+static int add_part(struct request *rq, const struct fetch_part *part)
+{
+	curl_mimepart *p = curl_mime_addpart(rq->mime);
+	CURLcode r = p ? curl_mime_name(p, part->name) : CURLE_OUT_OF_MEMORY;
+	if (r == CURLE_OK)
+		r = curl_mime_filename(p, part->filename);
+	if (r == CURLE_OK)
+		r = curl_mime_type(p, "application/octet-stream");
+	if (r == CURLE_OK)
+		r = curl_mime_data(p, part->data, part->bytes);
+	return r == CURLE_OK ? 0 : -ENOMEM;
+}
+
+static int fill(struct request *rq, const struct fetch_ask *ask)
+{
+	rq->easy = curl_easy_init();
+	rq->mime = rq->easy ? curl_mime_init(rq->easy) : NULL;
+	if (!rq->mime)
+		return -ENOMEM;
+	int r = add_header(rq, "Expect:"); /* it would wait for a server to say "go on" */
+	for (const char *const *h = ask->headers; r == 0 && h && *h; h++)
+		r = add_header(rq, *h);
+	for (uint32_t i = 0; r == 0 && i < ask->n_parts; i++)
+		r = add_part(rq, &ask->parts[i]);
+	if (r < 0)
+		return r;
+	CURLcode c = set_manners(rq->easy, &rq->fetch->conf);
+	if (c == CURLE_OK)
+		c = set_tls(rq->easy, &rq->fetch->conf);
+	if (c == CURLE_OK)
+		c = set_ask(rq, ask);
+	return c == CURLE_OK ? 0 : -ENOMEM;
+}
+
+int fetch_post(struct fetch *f, const struct fetch_ask *ask)
+{
+	struct request *rq = mem_zalloc(f->mem, sizeof(*rq));
+	if (!rq)
+		return -ENOMEM;
+	rq->fetch = f;
+	rq->done = ask->done;
+	rq->arg = ask->arg;
+	int r = fill(rq, ask);
+	if (r == 0 && curl_multi_add_handle(f->multi, rq->easy) != CURLM_OK)
+		r = -ENOMEM;
+	if (r < 0) {
+		drop(rq);
+		return r;
+	}
+	rq->next = f->first;
+	rq->at = &f->first;
+	if (f->first)
+		f->first->at = &rq->next;
+	f->first = rq;
+	f->n++;
+	return 0;
+}
+
+static void finish(struct request *rq, CURLcode code)
+{
+	struct fetch_answer a = {.body = rq->body, .body_bytes = rq->body_bytes};
+	struct fault why = {0};
+	long status = 0;
+	curl_off_t after = 0;
+	bool answered =
+		code == CURLE_OK || (code == CURLE_WRITE_ERROR && rq->read_bytes > BODY_MAX_BYTES);
+	if (answered) {
+		(void)curl_easy_getinfo(rq->easy, CURLINFO_RESPONSE_CODE, &status);
+		(void)curl_easy_getinfo(rq->easy, CURLINFO_RETRY_AFTER, &after);
+	} else {
+		(void)fault_set(&why, -EIO, "", NULL, "%s",
+			rq->error[0] ? rq->error : curl_easy_strerror(code));
+		a.error = why.text;
+	}
+	a.status = (int)status;
+	a.retry_after_s = after > 0 ? (uint32_t)MIN(after, (curl_off_t)UINT32_MAX) : 0;
+	rq->done(rq->arg, &a);
+	drop(rq);
+}
+
+void fetch_run(struct fetch *f, uint32_t timeout_ms)
+{
+	int left;
+	(void)curl_multi_perform(f->multi, &left);
+	for (const CURLMsg *m; (m = curl_multi_info_read(f->multi, &left));) {
+		struct request *rq = NULL;
+		CURLcode code = m->data.result;
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &rq);
+		finish(rq, code);
+		timeout_ms = 0; /* its end is news */
+	}
+	if (timeout_ms)
+		(void)curl_multi_poll(f->multi, NULL, 0, (int)MIN(timeout_ms, 3600000u), NULL);
+}
+
+void fetch_wake(struct fetch *f)
+{
+	(void)curl_multi_wakeup(f->multi);
+}
+
+uint32_t fetch_count(const struct fetch *f)
+{
+	return f->n;
+}
