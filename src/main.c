@@ -197,8 +197,8 @@ static int make(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = stats_new(&mem_libc, &n->stats);
 	if (r == 0)
-		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats}, &n->conf.gate,
-			&n->gate);
+		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats, VERSION},
+			&n->conf.gate, &n->gate);
 	if (r == 0)
 		r = make_fleet(n);
 	if (r == 0)

@@ -16,13 +16,15 @@ const struct flag_set nl6_flags[] = {
 	{fleet_flags, offsetof(struct nl6_conf, fleet), "Fleet", NULL},
 	{types_flags, offsetof(struct nl6_conf, types), "Device types", NULL},
 	{lab_flags, offsetof(struct nl6_conf, lab), "Lab network", lab_conf_check},
-	{gate_flags, offsetof(struct nl6_conf, gate), "Profiling", gate_conf_check},
+	{gate_flags, offsetof(struct nl6_conf, gate), "Profiling", NULL},
+	{push_flags, offsetof(struct nl6_conf, gate.push), "Push of profiles to Pyroscope",
+		push_conf_check},
 	{api_flags, offsetof(struct nl6_conf, api), "API and console", NULL},
 	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
 
 const struct counter *const nl6_counters[] = {agent_counters, responder_counters, fleet_counters,
-	batches_counters, gate_counters, exchange_counters, watch_counters, NULL};
+	batches_counters, gate_counters, push_counters, exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
 	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,
@@ -69,5 +71,4 @@ const struct flag_other nl6_other_flags[] = {
 	NOT_BUILT("gnmi-dialout-mtls"), NOT_BUILT("fidelity"), NOT_BUILT("scenario-pen"),
 	NOT_BUILT("topology-config"), NOT_BUILT("dns-enable"), NOT_BUILT("dns-domain"),
 	NOT_BUILT("dns-listen"), NOT_BUILT("dns-reverse-zone"), NOT_BUILT("dns-notify"),
-	NOT_BUILT("dns-debounce"), NOT_BUILT("profiling-pyroscope-basic-auth"),
-	NOT_BUILT("profiling-pyroscope-tenant"), {0}};
+	NOT_BUILT("dns-debounce"), {0}};

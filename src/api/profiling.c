@@ -91,6 +91,19 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	text_put(t, "}");
 }
 
+static void put_push(struct text *t, const struct upload_status *push)
+{
+	text_key(t, "push");
+	text_put(t, "{");
+	text_kv_u64(t, "uploads", push->uploads);
+	text_kv_u64(t, "bytes", push->bytes);
+	if (push->last_upload_ns)
+		when_kv(t, "last_upload_at", push->last_upload_ns);
+	text_kv_u64(t, "queued", push->queued);
+	text_kv_u64(t, "dropped", push->dropped);
+	text_put(t, "}");
+}
+
 static void put_status(struct text *t, const struct gate_status *st)
 {
 	text_put(t, "{");
@@ -112,6 +125,8 @@ static void put_status(struct text *t, const struct gate_status *st)
 	}
 	if (st->enabled)
 		put_sampler(t, st);
+	if (st->pushing)
+		put_push(t, &st->push);
 	text_put(t, "}");
 }
 
@@ -220,7 +235,10 @@ const struct schema profiling_schemas[] = {
 		", server_address:str 'In force; empty: nothing is pushed', pushing:bool"
 		", sdk_errors?:int 'Of this push', last_error?:str, pprof_path:str"
 		", revert_pending:bool, revert_at?:time, revert_to?:bool, revert_to_address?:str"
-		", sampler?:Sampler}"},
+		", sampler?:Sampler, push?:Push}"},
+	{"Push", "{uploads:int 'Profiles that the server accepted', bytes:int 'Of them'"
+		 ", last_upload_at?:time, queued:int 'Waiting, or on their way'"
+		 ", dropped:int 'Never sent: the queue was full, or they were too old'}"},
 	{"Heap", "{rate:int 'Mean bytes between samples', samples:int, live:int 'Samples in use'"
 		 ", stacks:int 'By label and size', folded:int, mapped_bytes:int 'Of pools'"
 		 ", bytes:int 'Memory of the sampler', lost:map<int>, truncated:map<int>}"},

@@ -93,7 +93,7 @@ static int subtract(struct capture_tools *t, enum profile_kind kind, const struc
 	return 0;
 }
 
-static int gather_new(struct capture_tools *t, enum capture_kind kind, struct stacks **ret_stacks)
+int capture_gather(struct capture_tools *t, enum capture_kind kind, struct stacks **ret_stacks)
 {
 	AUTO(stacks) struct stacks *s = NULL;
 	int r = stacks_new(t->mem, CAPTURE_STACKS, &s);
@@ -102,6 +102,20 @@ static int gather_new(struct capture_tools *t, enum capture_kind kind, struct st
 	if (r < 0)
 		return r;
 	*ret_stacks = TAKE(s);
+	return 0;
+}
+
+int capture_since(struct capture_tools *t, enum capture_kind kind, struct stacks **last,
+	struct stacks **ret_stacks)
+{
+	AUTO(stacks) struct stacks *now = NULL;
+	int r = capture_gather(t, kind, &now);
+	if (r == 0)
+		r = subtract(t, profile_of[kind], now, *last, ret_stacks);
+	if (r < 0)
+		return r;
+	(void)stacks_free(*last);
+	*last = TAKE(now);
 	return 0;
 }
 
@@ -130,7 +144,7 @@ int capture_begin(struct capture_tools *t, struct capture *c)
 		r = timeline_start(&(struct timeline_env){t->mem, t->clk},
 			&(struct timeline_conf){CAPTURE_TRACE_EVENTS, true}, &c->timeline);
 	else
-		r = gather_new(t, c->ask.kind, &c->before);
+		r = capture_gather(t, c->ask.kind, &c->before);
 	if (r < 0)
 		return r;
 	if (c->ask.kind == CAPTURE_OFFCPU) {
@@ -153,6 +167,24 @@ static int end_symbol(struct capture_tools *t, const struct capture_ask *ask, st
 	return out->err;
 }
 
+static int offcpu_stacks(struct capture_tools *t, struct capture *c, struct stacks **ret_stacks,
+	uint64_t *ret_duration_ns)
+{
+	if (c->blocked)
+		blocked_stop(c->blocked);
+	int r = contention_offcpu_stop(TAKE(c->offcpu), t->sampler);
+	if (r == 0)
+		r = capture_gather(t, CAPTURE_OFFCPU, ret_stacks);
+	if (r < 0)
+		return r;
+	if (c->blocked) {
+		blocked_add(c->blocked, *ret_stacks);
+		c->blocked = blocked_free(c->blocked);
+	}
+	*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
+	return 0;
+}
+
 static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks **ret_stacks,
 	uint64_t *ret_duration_ns)
 {
@@ -163,31 +195,16 @@ static int stacks_of(struct capture_tools *t, struct capture *c, struct stacks *
 		c->reader = NULL;
 		return 0;
 	}
-	AUTO(stacks) struct stacks *now = NULL;
-	if (c->blocked)
-		blocked_stop(c->blocked);
-	int r = c->offcpu ? contention_offcpu_stop(TAKE(c->offcpu), t->sampler) : 0;
-	if (r == 0)
-		r = gather_new(t, kind, &now);
-	if (r < 0)
-		return r;
-	if (c->blocked) {
-		blocked_add(c->blocked, now);
-		c->blocked = blocked_free(c->blocked);
-	}
-	if (c->before || kind == CAPTURE_OFFCPU)
+	if (is_delta(kind))
+		return capture_since(t, kind, &t->last[kind - CAPTURE_DELTA_HEAP], ret_stacks);
+	if (c->before) {
+		int r = capture_since(t, kind, &c->before, ret_stacks);
+		c->before = stacks_free(c->before);
 		*ret_duration_ns = clk_ns(t->clk) - c->begun_ns;
-	if (!is_delta(kind) && !c->before) {
-		*ret_stacks = TAKE(now);
-		return 0;
-	}
-	struct stacks **last = is_delta(kind) ? &t->last[kind - CAPTURE_DELTA_HEAP] : &c->before;
-	r = subtract(t, profile_of[kind], now, *last, ret_stacks);
-	if (r < 0)
 		return r;
-	(void)stacks_free(*last);
-	*last = is_delta(kind) ? TAKE(now) : NULL;
-	return 0;
+	}
+	return c->offcpu ? offcpu_stacks(t, c, ret_stacks, ret_duration_ns)
+			 : capture_gather(t, kind, ret_stacks);
 }
 
 static int64_t period_of(const struct capture_tools *t, enum profile_kind kind)
@@ -201,6 +218,24 @@ static int64_t period_of(const struct capture_tools *t, enum profile_kind kind)
 	default:
 		return 0;
 	}
+}
+
+static struct profile_ask profile_of_made(
+	const struct capture_tools *t, const struct capture_made *made)
+{
+	return (struct profile_ask){.kind = profile_of[made->kind],
+		.stacks = made->stacks,
+		.period = period_of(t, profile_of[made->kind]),
+		.time_ns = (int64_t)(made->kind == CAPTURE_CPU ? made->begun_wall_ns
+							       : clk_wall_ns(t->clk)),
+		.duration_ns = (int64_t)made->duration_ns,
+		.comment = made->comment};
+}
+
+int capture_encode(struct capture_tools *t, const struct capture_made *made, struct text *out)
+{
+	struct profile_ask ask = profile_of_made(t, made);
+	return profile_encode(t->mem, t->symbols, &ask, out);
 }
 
 int capture_end(struct capture_tools *t, struct capture *c, const char *why, struct text *out)
@@ -222,17 +257,17 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 	r = stacks_of(t, c, &stacks, &duration_ns);
 	if (r < 0)
 		return r;
-	struct profile_ask ask = {.kind = profile_of[c->ask.kind],
+	struct capture_made made = {.kind = c->ask.kind,
 		.stacks = stacks,
-		.period = period_of(t, profile_of[c->ask.kind]),
-		.time_ns = (int64_t)(c->ask.kind == CAPTURE_CPU ? c->begun_wall_ns
-								: clk_wall_ns(t->clk)),
-		.duration_ns = (int64_t)duration_ns,
+		.begun_wall_ns = c->begun_wall_ns,
+		.duration_ns = duration_ns,
 		.comment = why		? why
 			   : c->note[0] ? c->note
 					: NULL};
-	return c->ask.debug ? legacy_encode(t->mem, t->symbols, &ask, out)
-			    : profile_encode(t->mem, t->symbols, &ask, out);
+	if (!c->ask.debug)
+		return capture_encode(t, &made, out);
+	struct profile_ask ask = profile_of_made(t, &made);
+	return legacy_encode(t->mem, t->symbols, &ask, out);
 }
 
 void capture_poll(struct capture *c)

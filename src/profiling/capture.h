@@ -24,6 +24,8 @@ struct capture_tools {
 	const struct clk *clk;
 	uint32_t cpu_hz;
 	uint64_t heap_rate_bytes;
+	uint32_t mutex_fraction;
+	uint64_t block_rate_ns;
 	struct walker *walker;
 	struct sampler *sampler;
 	struct symbols *symbols;
@@ -52,3 +54,22 @@ MUST_CHECK int capture_end(
 void capture_poll(struct capture *c);
 /* Frees what capture_begin took; after capture_end it does nothing. */
 void capture_abort(struct capture *c);
+
+/* What a kind that does not last has now (GOROUTINE: of this moment, others: since the gate was
+ * opened); the caller frees it. -ENOMEM. */
+MUST_CHECK int capture_gather(
+	struct capture_tools *t, enum capture_kind kind, struct stacks **ret_stacks);
+/* What came since *last was gathered (NULL: since the values began); *last, the caller's, becomes
+ * what is now. What is in use is no sum over time and stays what it is. -ENOMEM: nothing is
+ * changed. */
+MUST_CHECK int capture_since(struct capture_tools *t, enum capture_kind kind, struct stacks **last,
+	struct stacks **ret_stacks);
+/* A profile of such stacks, gzipped; begun_wall_ns: CPU alone. -ENOMEM. */
+struct capture_made {
+	enum capture_kind kind;
+	const struct stacks *stacks;
+	uint64_t begun_wall_ns, duration_ns;
+	const char *comment; /* may be NULL */
+};
+MUST_CHECK int capture_encode(
+	struct capture_tools *t, const struct capture_made *made, struct text *out);

@@ -1,15 +1,12 @@
 #include "profiling/gate.h"
 #include "net/caps.h"
 #include "profiling/gate_impl.h"
-#include "profiling/push.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 
 const struct flag gate_flags[] = {
-	FLAG_STR(struct gate_conf, pyroscope, "profiling-pyroscope", NULL,
-		"Open the profiling gate at start, for a push to the Pyroscope server at `URL`"),
 	FLAG_U32(struct gate_conf, cpu_hz, "profiling-cpu-rate", 100, 1, 1000,
 		"CPU samples a second of CPU time that the profiler takes while it is asked to"),
 	FLAG_BOOL(struct gate_conf, kernel, "profiling-kernel", false,
@@ -39,23 +36,24 @@ const struct counter gate_counters[] = {
 	{0},
 };
 
+#define PUSHED(name, kind, text) \
+	{ \
+		"push", #name, text, offsetof(struct upload_totals, name), kind \
+	}
+const struct counter push_counters[] = {
+	PUSHED(uploads, STAT_COUNTER, "Profiles that a Pyroscope server accepted"),
+	PUSHED(bytes, STAT_COUNTER, "Bytes of the profiles that were accepted"),
+	PUSHED(errors, STAT_COUNTER, "Uploads that failed, profiles dropped, windows without CPU"),
+	PUSHED(dropped, STAT_COUNTER, "Profiles never sent: the queue was full, or too old"),
+	PUSHED(last_upload_s, STAT_GAUGE,
+		"When a profile was last accepted, seconds since 1970; 0: never"),
+	{0},
+};
+
 /* CAP_PERFMON for the samples, CAP_SYSLOG for the addresses in /proc/kallsyms. */
 uint64_t gate_caps(const struct gate_conf *conf)
 {
 	return conf->kernel ? CAPS_BIT(CAP_PERFMON) | CAPS_BIT(CAP_SYSLOG) : 0;
-}
-
-int gate_conf_check(const void *conf, struct fault *reterr_fault)
-{
-	const struct gate_conf *c = conf;
-	if (!c->pyroscope)
-		return 0;
-	int r = address_check(c->pyroscope, "-profiling-pyroscope", reterr_fault);
-	if (r == 0 && push_is_diverted())
-		r = fault_set(reterr_fault, -EINVAL, "-profiling-pyroscope", NULL,
-			PUSH_FOREIGN_VARIABLE
-			" is set in the environment and would divert the push: unset it");
-	return r;
 }
 
 int gate_new(const struct gate_env *env, const struct gate_conf *conf, struct gate **ret_gate)
@@ -65,10 +63,11 @@ int gate_new(const struct gate_env *env, const struct gate_conf *conf, struct ga
 		return -ENOMEM;
 	g->env = *env;
 	g->conf = *conf;
-	g->queue_end = &g->queue;
 	lock_init(&g->lock);
 	cond_init(&g->changed);
 	int r = stats_attach(env->stats, gate_counters, NULL, g);
+	if (r == 0)
+		r = stats_attach(env->stats, push_counters, NULL, &g->totals);
 	if (r == 0 && conf->heap_at_boot)
 		r = walker_new(env->mem, &g->boot_walker);
 	if (r == 0 && conf->heap_at_boot)
@@ -87,6 +86,7 @@ struct gate *gate_free(struct gate *g)
 	if (!g)
 		return NULL;
 	gate_stop(g);
+	stats_detach(g->env.stats, &g->totals);
 	stats_detach(g->env.stats, g);
 	g->boot_heap = heap_close(g->boot_heap);
 	g->boot_walker = walker_free(g->boot_walker);
@@ -112,12 +112,12 @@ static void on_open(void *arg)
 int gate_start(struct gate *g)
 {
 	struct opening o = {.is_done = false};
-	struct gate_ask ask = {.enabled = true, .address = g->conf.pyroscope, .by_flag = true};
+	struct gate_ask ask = {.enabled = true, .address = g->conf.push.address, .by_flag = true};
 	struct gate_done done = {on_open, &o};
 	struct gate_job *j;
 	const struct gate_status *status;
 	struct fault fault = {0};
-	if (!g->conf.pyroscope)
+	if (!g->conf.push.address)
 		return 0;
 	lock_init(&o.lock);
 	cond_init(&o.done);
@@ -171,12 +171,17 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 {
 	LOCK_SCOPE(&g->lock);
 	struct gate_status st = {.enabled = g->now.enabled,
-		.startup_flag = g->conf.pyroscope ? g->conf.pyroscope : "",
+		.startup_flag = g->conf.push.address ? g->conf.push.address : "",
 		.pushing = g->pushing,
-		.sdk_errors = g->sdk_errors,
 		.revert_pending = g->revert_pending};
 	memcpy(st.server_address, g->now.address, sizeof(st.server_address));
 	memcpy(st.last_error, g->last_error, sizeof(st.last_error));
+	if (g->push) {
+		push_status(g->push, &st.push);
+		st.sdk_errors = st.push.errors;
+		if (!st.last_error[0])
+			memcpy(st.last_error, st.push.last_error, sizeof(st.last_error));
+	}
 	if (g->revert_pending) {
 		st.revert_at_ns = g->revert_at_ns;
 		st.revert_to = g->revert_to.enabled;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "profiling/address.h"
 #include "profiling/heap.h"
+#include "profiling/push_conf.h"
 #include "profiling/sampler.h"
 #include "profiling/symbol.h"
 
@@ -19,11 +20,12 @@ struct gate_env { /* borrowed */
 	const struct mem *mem;
 	const struct clk *clk;
 	struct stats *stats;
+	const char *version; /* of the program, for what is pushed; NULL: unknown */
 };
 struct gate_conf {
-	const char *pyroscope; /* NULL: not given */
-	uint32_t cpu_hz;       /* 1..1000 */
-	bool kernel;	       /* sample stacks in the kernel, too */
+	struct push_conf push;
+	uint32_t cpu_hz; /* 1..1000 */
+	bool kernel;	 /* sample stacks in the kernel, too */
 	bool share_cpu;
 	uint64_t heap_rate_bytes; /* mean bytes between samples, >= 1 */
 	bool heap_at_boot;	  /* from gate_new on, whether or not the gate is open */
@@ -31,8 +33,7 @@ struct gate_conf {
 	uint64_t block_rate_ns;
 };
 extern const struct flag gate_flags[];
-extern const struct counter gate_counters[];
-int gate_conf_check(const void *conf, struct fault *reterr_fault);
+extern const struct counter gate_counters[], push_counters[];
 /* The capabilities that the program must keep for what is asked, see net/caps.h. */
 uint64_t gate_caps(const struct gate_conf *conf);
 
@@ -72,12 +73,13 @@ struct gate_status {
 	const char *startup_flag; /* never NULL */
 	char server_address[ADDRESS_BYTES];
 	bool pushing;
-	uint64_t sdk_errors;
+	uint64_t sdk_errors; /* of this push */
 	char last_error[320];
 	bool revert_pending;
 	uint64_t revert_at_ns; /* since 1970 */
 	bool revert_to;
 	char revert_to_address[ADDRESS_BYTES];
+	struct upload_status push; /* while pushing */
 	/* Of the profiler, while it is open. */
 	enum gate_opener opened_by;
 	char peer[64]; /* who asked, "" unless by REST */

@@ -3,6 +3,7 @@
 #include "base/thread.h"
 #include "profiling/capture.h"
 #include "profiling/gate.h"
+#include "profiling/push.h"
 
 enum gate_job_kind { GATE_TURN, GATE_CAPTURE };
 struct gate_job {
@@ -29,6 +30,16 @@ struct gate_pair {
 	bool enabled;
 	char address[ADDRESS_BYTES];
 };
+/* A turn of the gate. The push that it ends sends what it has first, and meanwhile the gate's
+ * thread has other things to do. */
+struct gate_turning {
+	struct gate_pair to;
+	enum gate_opener by;
+	char peer[64];
+	char after[80];	      /* ends the line in the log */
+	struct gate_job *job; /* NULL: nobody waits for it */
+	uint64_t until_ns;    /* the push is not waited for any longer; 0: no turn is under way */
+};
 struct gate {
 	struct gate_env env;
 	struct gate_conf conf;
@@ -36,13 +47,16 @@ struct gate {
 	struct cond changed;
 	struct thread *thread; /* the callers'; joined by who starts the next */
 	bool running, stopping;
-	struct gate_job *queue, **queue_end;
+	struct gate_job *queue;
 	struct gate_job *captures;	   /* under way; linked by the gate's thread alone */
 	uint32_t under_way[CAPTURE_KINDS]; /* captures, those that are queued as well */
 	struct gate_pair now;
 	bool pushing;
-	uint64_t sdk_errors;
-	char last_error[320];
+	bool push_has_cpu; /* no other may sample it, unless it is shared */
+	struct push *push; /* set and cleared by the gate's thread, which alone turns it */
+	struct upload_totals totals;
+	char last_error[320];	     /* of a push that could not start */
+	struct gate_turning turning; /* of the gate's thread */
 	enum gate_opener opened_by;
 	char peer[64];
 	uint64_t opened_at_ns;
@@ -65,9 +79,15 @@ void gate_finish(struct gate_job *j, int r);			/* the outcome; drops the gate's 
 void gate_run(void *arg);
 struct gate_job *gate_job_new(
 	struct gate *g, enum gate_job_kind kind, const struct gate_done *done);
+/* gate_push.c, on the gate's thread */
+MUST_CHECK int gate_push_start(struct gate *g, const char *address, struct capture_tools *tools,
+	struct fault *reterr_fault);
+void gate_push_stop(struct gate *g);
 /* gate_turn.c, on the gate's thread */
 void gate_do_turn(struct gate *g, struct gate_job *j);
 void gate_do_revert(struct gate *g);
 void gate_shut(struct gate *g); /* at the end of the program */
+/* The push has nothing left, or has had its time: what gate_do_turn and the like began goes on. */
+void gate_end_turn(struct gate *g);
 /* Ends all captures under way. */
 void gate_end_captures(struct gate *g, const char *why);

@@ -77,7 +77,8 @@ static int may_capture(struct gate *g, enum capture_kind kind)
 	if (!g->now.enabled)
 		return -ENOENT;
 	bool shared = !capture_lasts(kind) || (kind == CAPTURE_CPU && g->conf.share_cpu);
-	if (shared || !g->under_way[kind])
+	bool taken = g->under_way[kind] || (kind == CAPTURE_CPU && g->push_has_cpu);
+	if (shared || !taken)
 		return 0;
 	stat_add(&g->captures_refused, 1);
 	return -EBUSY;
@@ -96,8 +97,10 @@ int gate_submit(struct gate *g, struct gate_job *j)
 	(void)__atomic_fetch_add(&j->refs, 1, __ATOMIC_RELAXED);
 	if (j->kind == GATE_CAPTURE)
 		g->under_way[j->capture.ask.kind]++;
-	*g->queue_end = j;
-	g->queue_end = &j->next;
+	struct gate_job **end = &g->queue;
+	while (*end)
+		end = &(*end)->next;
+	*end = j;
 	cond_wake_all(&g->changed);
 	return 0;
 }
@@ -111,6 +114,12 @@ static struct gate_job *take_due(struct gate *g, uint64_t now_ns)
 			return j;
 		}
 	return NULL;
+}
+
+static void note_symbols(struct gate *g)
+{
+	LOCK_SCOPE(&g->lock);
+	symbols_info(g->tools.symbols, &g->symbols_info);
 }
 
 static void end_capture(struct gate *g, struct gate_job *j, const char *why)
@@ -127,10 +136,7 @@ static void end_capture(struct gate *g, struct gate_job *j, const char *why)
 		r = capture_end(&g->tools, &j->capture, why, &j->body);
 	if (r < 0)
 		capture_abort(&j->capture);
-	{
-		LOCK_SCOPE(&g->lock);
-		symbols_info(g->tools.symbols, &g->symbols_info);
-	}
+	note_symbols(g);
 	gate_finish(j, r);
 }
 
@@ -161,7 +167,74 @@ static void begin_capture(struct gate *g, struct gate_job *j)
 	}
 }
 
-enum next { NEXT_JOB, NEXT_CAPTURE, NEXT_POLL, NEXT_REVERT, NEXT_END };
+enum next {
+	NEXT_JOB,
+	NEXT_CAPTURE,
+	NEXT_POLL,
+	NEXT_WINDOW,
+	NEXT_FLUSHED,
+	NEXT_REVERT,
+	NEXT_END,
+	NEXT_WAIT
+};
+
+/* The first that can be begun: turns come one after the other. */
+static struct gate_job *take_job(struct gate *g)
+{
+	for (struct gate_job **at = &g->queue, *j; (j = *at); at = &j->next)
+		if (j->kind == GATE_CAPTURE || !g->turning.until_ns) {
+			*at = j->next;
+			j->next = NULL;
+			return j;
+		}
+	return NULL;
+}
+
+static bool is_polled(const struct gate *g)
+{
+	return g->captures && (g->under_way[CAPTURE_TRACE] || g->under_way[CAPTURE_OFFCPU]);
+}
+
+/* Of the turns: what is to be done now. */
+static enum next next_turn(const struct gate *g, uint64_t now_ns)
+{
+	if (g->turning.until_ns)
+		return push_is_idle(g->push) || g->turning.until_ns <= now_ns ? NEXT_FLUSHED
+									      : NEXT_WAIT;
+	if (g->stopping || (!g->tools.sampler && !g->revert_pending))
+		return NEXT_END;
+	return g->revert_pending && g->revert_ns <= now_ns ? NEXT_REVERT : NEXT_WAIT;
+}
+
+static enum next next_now(
+	struct gate *g, uint64_t now_ns, uint64_t poll_ns, struct gate_job **ret_job)
+{
+	if ((*ret_job = take_job(g)))
+		return NEXT_JOB;
+	if ((*ret_job = take_due(g, now_ns)))
+		return NEXT_CAPTURE;
+	enum next turn = next_turn(g, now_ns);
+	if (turn != NEXT_WAIT)
+		return turn;
+	if (g->push && push_due_ns(g->push) <= now_ns)
+		return NEXT_WINDOW;
+	return is_polled(g) && poll_ns <= now_ns ? NEXT_POLL : NEXT_WAIT;
+}
+
+/* When, if nothing is asked before. */
+static uint64_t next_ns(const struct gate *g, uint64_t poll_ns)
+{
+	uint64_t until_ns = is_polled(g) ? poll_ns : UINT64_MAX;
+	if (g->turning.until_ns)
+		until_ns = MIN(until_ns, g->turning.until_ns);
+	else if (g->revert_pending)
+		until_ns = MIN(until_ns, g->revert_ns);
+	if (g->push)
+		until_ns = MIN(until_ns, push_due_ns(g->push));
+	for (const struct gate_job *j = g->captures; j; j = j->next)
+		until_ns = MIN(until_ns, j->capture.ends_ns);
+	return until_ns;
+}
 
 /* Waits for what is next. */
 static enum next wait_next(struct gate *g, struct gate_job **ret_job)
@@ -169,33 +242,12 @@ static enum next wait_next(struct gate *g, struct gate_job **ret_job)
 	LOCK_SCOPE(&g->lock);
 	uint64_t poll_ns = clk_ns(g->env.clk) + CAPTURE_POLL_NS;
 	for (;;) {
-		uint64_t now_ns = clk_ns(g->env.clk), until_ns = UINT64_MAX;
-		*ret_job = g->queue;
-		if (g->queue) {
-			g->queue = (*ret_job)->next;
-			(*ret_job)->next = NULL;
-			if (!g->queue)
-				g->queue_end = &g->queue;
-			return NEXT_JOB;
-		}
-		if ((*ret_job = take_due(g, now_ns)))
-			return NEXT_CAPTURE;
-		if (g->stopping || (!g->tools.sampler && !g->revert_pending)) {
+		enum next next = next_now(g, clk_ns(g->env.clk), poll_ns, ret_job);
+		if (next == NEXT_END && !g->tools.sampler)
 			g->running = g->stopping; /* nobody is to start another then */
-			return NEXT_END;
-		}
-		if (g->revert_pending && g->revert_ns <= now_ns)
-			return NEXT_REVERT;
-		bool polls = g->captures &&
-			     (g->under_way[CAPTURE_TRACE] || g->under_way[CAPTURE_OFFCPU]);
-		if (polls && poll_ns <= now_ns)
-			return NEXT_POLL;
-		if (polls)
-			until_ns = poll_ns;
-		if (g->revert_pending)
-			until_ns = MIN(until_ns, g->revert_ns);
-		for (const struct gate_job *j = g->captures; j; j = j->next)
-			until_ns = MIN(until_ns, j->capture.ends_ns);
+		if (next != NEXT_WAIT)
+			return next;
+		uint64_t until_ns = next_ns(g, poll_ns);
 		if (until_ns == UINT64_MAX)
 			cond_wait(&g->changed, &g->lock);
 		else
@@ -223,13 +275,23 @@ void gate_run(void *arg)
 			for (j = g->captures; j; j = j->next)
 				capture_poll(&j->capture);
 			break;
+		case NEXT_WINDOW:
+			push_turn(g->push, &g->tools);
+			note_symbols(g);
+			break;
+		case NEXT_FLUSHED:
+			gate_end_turn(g);
+			break;
 		case NEXT_REVERT:
 			gate_do_revert(g);
 			break;
 		case NEXT_END:
-			if (g->tools.sampler)
-				gate_shut(g);
-			return;
+			if (!g->tools.sampler)
+				return;
+			gate_shut(g);
+			break;
+		case NEXT_WAIT:
+			break;
 		}
 	}
 }

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "profiling/gate_impl.h"
-#include "profiling/push.h"
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ static int make_tools(const struct gate *g, struct capture_tools *t)
 			&(struct heap_conf){.rate_bytes = t->heap_rate_bytes}, &t->heap);
 	if (r == 0)
 		r = contention_open(&(struct contention_env){t->mem, t->clk, t->walker},
-			&(struct contention_conf){g->conf.mutex_fraction, g->conf.block_rate_ns},
+			&(struct contention_conf){t->mutex_fraction, t->block_rate_ns},
 			&t->contention);
 	return r;
 }
@@ -60,6 +59,8 @@ static int open_tools(struct gate *g, struct capture_tools *ret_tools)
 		.clk = g->env.clk,
 		.cpu_hz = g->conf.cpu_hz,
 		.heap_rate_bytes = g->conf.heap_rate_bytes,
+		.mutex_fraction = g->conf.mutex_fraction,
+		.block_rate_ns = g->conf.block_rate_ns,
 		.walker = g->boot_walker,
 		.heap = g->boot_heap};
 	int r = make_tools(g, &t);
@@ -93,10 +94,16 @@ static bool is_same(const struct gate_pair *a, const struct gate_pair *b)
 	return a->enabled == b->enabled && address_is_same(a->address, b->address);
 }
 
+/* Does the push that runs go on in that state? */
+static bool keeps_push(const struct gate *g, const struct gate_pair *to)
+{
+	return g->pushing && is_same(&g->now, to);
+}
+
 /* What a turn changes, in one step for who asks for the status. *tools: those that were opened, or
  * is given those to close. */
 static void publish(struct gate *g, const struct gate_pair *to, const struct fault *push,
-	bool keeps_pushing, struct capture_tools *tools)
+	struct capture_tools *tools)
 {
 	LOCK_SCOPE(&g->lock);
 	if (to->enabled && !g->now.enabled) {
@@ -109,33 +116,40 @@ static void publish(struct gate *g, const struct gate_pair *to, const struct fau
 		stat_add(&g->closes, 1);
 	}
 	g->now = *to;
-	g->pushing = to->enabled && to->address[0] && push->code == 0;
-	if (!keeps_pushing)
-		g->sdk_errors = 0;
+	g->pushing = g->push != NULL;
 	copy_text(g->last_error, sizeof(g->last_error), push->code ? push->text : "");
 }
 
-/* Goes to a state. Negative: it could not be opened, and nothing is changed. *ret_push is what the
- * push said, if it was to start. */
-static int apply(struct gate *g, const struct gate_pair *to, enum gate_opener by, const char *peer,
-	struct fault *ret_push)
+static int open_gate(struct gate *g, const struct gate_turning *turn, struct capture_tools *tools)
 {
-	bool was_open = g->now.enabled, keeps_pushing = g->pushing && is_same(&g->now, to);
+	int r = open_tools(g, tools);
+	if (r < 0)
+		return r;
+	LOCK_SCOPE(&g->lock);
+	g->opened_by = turn->by;
+	copy_text(g->peer, sizeof(g->peer), turn->peer);
+	g->opened_at_ns = clk_wall_ns(g->env.clk);
+	return 0;
+}
+
+/* Goes to a state; a push that is not to go on has ended. Negative: it could not be opened, and
+ * nothing is changed. *ret_push is what the push said, if it was to start. */
+static int apply(struct gate *g, const struct gate_turning *turn, struct fault *ret_push)
+{
+	const struct gate_pair *to = &turn->to;
+	bool was_open = g->now.enabled;
 	struct capture_tools tools = {0};
 	if (to->enabled && !was_open) {
-		int r = open_tools(g, &tools);
+		int r = open_gate(g, turn, &tools);
 		if (r < 0)
 			return r;
-		LOCK_SCOPE(&g->lock);
-		g->opened_by = by;
-		copy_text(g->peer, sizeof(g->peer), peer);
-		g->opened_at_ns = clk_wall_ns(g->env.clk);
 	}
-	if (to->enabled && to->address[0] && !keeps_pushing)
-		ret_push->code = push_start(to->address, ret_push);
+	if (to->enabled && to->address[0] && !g->push)
+		ret_push->code =
+			gate_push_start(g, to->address, was_open ? &g->tools : &tools, ret_push);
 	if (!to->enabled && was_open)
 		gate_end_captures(g, "ended early: the gate was closed");
-	publish(g, to, ret_push, keeps_pushing, &tools);
+	publish(g, to, ret_push, &tools);
 	if (!to->enabled && was_open) {
 		drop_tools(g, &tools);
 		/* What reading debug information took goes back to the system. */
@@ -144,8 +158,16 @@ static int apply(struct gate *g, const struct gate_pair *to, enum gate_opener by
 	return 0;
 }
 
+/* Why the push to a new address lacks what the flags gave. */
+static const char *withheld_text(const struct gate *g, bool keeps)
+{
+	return g->push && !keeps && push_conf_withholds(&g->conf.push, g->now.address)
+		       ? "; credentials withheld: address differs from -profiling-pyroscope"
+		       : "";
+}
+
 static void log_turn(const struct gate *g, const struct gate_pair *was, bool was_pushing,
-	const struct fault *push, const char *after)
+	bool keeps, const struct fault *push, const char *after)
 {
 	char now_text[LINE_BYTES], was_text[LINE_BYTES];
 	bool same = is_same(was, &g->now) && was_pushing == g->pushing;
@@ -155,8 +177,8 @@ static void log_turn(const struct gate *g, const struct gate_pair *was, bool was
 		log_warn(NULL, 0, "[profiling] %s (%s%s); push NOT started: %s%s", now,
 			same ? "" : "was ", before, push->text, after);
 	else
-		log_info(
-			NULL, 0, "[profiling] %s (%s%s)%s", now, same ? "" : "was ", before, after);
+		log_info(NULL, 0, "[profiling] %s (%s%s)%s%s", now, same ? "" : "was ", before,
+			withheld_text(g, keeps), after);
 }
 
 /* A timed turn is undone later; the first of a chain of one direction says to what. */
@@ -175,58 +197,92 @@ static void set_revert(struct gate *g, const struct gate_job *j, const struct ga
 	g->revert_at_ns = clk_wall_ns(g->env.clk) + j->duration_ns;
 }
 
-/* Goes there and logs it, with after at the end. */
-static int turn_to(struct gate *g, const struct gate_pair *to, enum gate_opener by,
-	const char *peer, const char *after)
+/* The push that a turn ends is over. */
+static void stop_push(struct gate *g)
+{
+	if (!g->push)
+		return;
+	if (!push_is_idle(g->push))
+		log_warn(NULL, 0,
+			"[profiling] the last profiles for %s were not all sent within %u s: given "
+			"up",
+			g->now.address, (unsigned)(PUSH_FLUSH_NS / NS_PER_SEC));
+	gate_push_stop(g);
+}
+
+/* Goes there and logs it. */
+static void end_turn(struct gate *g, const struct gate_turning *turn)
 {
 	struct gate_pair was = g->now;
-	bool was_pushing = g->pushing;
+	bool was_pushing = g->pushing, keeps = keeps_push(g, &turn->to);
 	struct fault push = {0};
-	int r = apply(g, to, by, peer, &push);
+	if (!keeps)
+		stop_push(g);
+	int r = apply(g, turn, &push);
 	if (r < 0)
-		log_error(NULL, r, "[profiling] cannot be switched on%s", after);
+		log_error(NULL, r, "[profiling] cannot be switched on%s", turn->after);
 	else
-		log_turn(g, &was, was_pushing, &push, after);
-	return r;
+		log_turn(g, &was, was_pushing, keeps, &push, turn->after);
+	if (!turn->job)
+		return;
+	if (r == 0)
+		set_revert(g, turn->job, &was);
+	gate_status(g, &turn->job->status);
+	gate_finish(turn->job, r);
+}
+
+static void begin_turn(struct gate *g, const struct gate_turning *turn)
+{
+	if (!g->push || keeps_push(g, &turn->to)) {
+		end_turn(g, turn);
+		return;
+	}
+	push_finish(g->push, &g->tools);
+	g->turning = *turn;
+	g->turning.until_ns = clk_ns(g->env.clk) + PUSH_FLUSH_NS;
+}
+
+void gate_end_turn(struct gate *g)
+{
+	struct gate_turning turn = g->turning;
+	g->turning.until_ns = 0;
+	end_turn(g, &turn);
 }
 
 void gate_do_turn(struct gate *g, struct gate_job *j)
 {
-	struct gate_pair was = g->now, to = {.enabled = j->enabled};
-	char after[80] = "", duration[DURATION_TEXT_BYTES];
+	struct gate_turning turn = {.to = {.enabled = j->enabled}, .by = j->by, .job = j};
+	char duration[DURATION_TEXT_BYTES];
+	copy_text(turn.peer, sizeof(turn.peer), j->peer);
 	if (j->enabled)
-		copy_text(to.address, sizeof(to.address),
-			j->has_address	    ? j->address
-			: g->pushing	    ? g->now.address
-			: g->conf.pyroscope ? g->conf.pyroscope
-					    : "");
+		copy_text(turn.to.address, sizeof(turn.to.address),
+			j->has_address	       ? j->address
+			: g->pushing	       ? g->now.address
+			: g->conf.push.address ? g->conf.push.address
+					       : "");
 	if (j->duration_ns)
-		(void)snprintf(after, sizeof(after), ", auto-reverting in %s",
+		(void)snprintf(turn.after, sizeof(turn.after), ", auto-reverting in %s",
 			num_duration_text(j->duration_ns, duration));
-	int r = turn_to(g, &to, j->by, j->peer, after);
-	if (r == 0)
-		set_revert(g, j, &was);
-	gate_status(g, &j->status);
-	gate_finish(j, r);
+	begin_turn(g, &turn);
 }
 
 void gate_do_revert(struct gate *g)
 {
-	struct gate_pair to;
-	char after[80], duration[DURATION_TEXT_BYTES];
+	struct gate_turning turn = {.by = GATE_BY_REVERT};
+	char duration[DURATION_TEXT_BYTES];
 	{
 		LOCK_SCOPE(&g->lock);
-		to = g->revert_to;
+		turn.to = g->revert_to;
 		g->revert_pending = false;
-		(void)snprintf(after, sizeof(after), " [auto-revert after %s]",
+		(void)snprintf(turn.after, sizeof(turn.after), " [auto-revert after %s]",
 			num_duration_text(g->revert_after_ns, duration));
 	}
-	(void)turn_to(g, &to, GATE_BY_REVERT, NULL, after);
+	begin_turn(g, &turn);
 }
 
 void gate_shut(struct gate *g)
 {
-	(void)turn_to(g, &(struct gate_pair){0}, GATE_BY_REST, NULL, " [shutdown]");
+	begin_turn(g, &(struct gate_turning){.by = GATE_BY_REST, .after = " [shutdown]"});
 }
 
 static int check_ask(const struct gate_ask *ask, struct fault *f)

@@ -1,17 +1,224 @@
 #include "profiling/push.h"
+#include "profiling/symbol.h"
+#include "profiling/walker.h"
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
-bool push_is_diverted(void)
+/* In this order, with the sampling of the CPU after them. */
+static const struct pushed {
+	enum capture_kind kind;
+	enum profile_kind profile;
+	bool now; /* of the end of the window, not of all of it */
+} pushed[] = {
+	{CAPTURE_GOROUTINE, PROFILE_GOROUTINE, true},
+	{CAPTURE_BLOCK, PROFILE_BLOCK, false},
+	{CAPTURE_MUTEX, PROFILE_MUTEX, false},
+	{CAPTURE_HEAP, PROFILE_HEAP, false},
+};
+struct push {
+	struct push_env env;
+	struct upload *upload;
+	uint64_t due_ns, begun_wall_ns;
+	struct sampler_reader *cpu; /* NULL: this window has none */
+	uint64_t cpu_wall_ns;
+	struct stacks *last[ARRAY_SIZE(pushed)]; /* at the end of the window before */
+};
+
+static bool is_wanted(const struct capture_tools *t, enum capture_kind kind)
 {
-	return getenv(PUSH_FOREIGN_VARIABLE) != NULL;
+	return kind == CAPTURE_MUTEX   ? t->mutex_fraction > 0
+	       : kind == CAPTURE_BLOCK ? t->block_rate_ns > 0
+				       : true;
 }
 
-int push_start(const char *address UNUSED, struct fault *reterr_fault)
+static void note(struct push *p, const char *what, int r)
 {
-	if (push_is_diverted())
-		return fault_set(reterr_fault, -ENOSYS, "", NULL,
-			PUSH_FOREIGN_VARIABLE " is set in the environment: clients of Pyroscope "
-					      "would push there instead");
-	return fault_set(reterr_fault, -ENOSYS, "", NULL, "the push is not in this build");
+	char text[128];
+	(void)snprintf(text, sizeof(text), "%s: %s", what, strerrordesc_np(-r));
+	upload_note(p->upload, text);
+}
+
+static void drop_cpu(struct push *p)
+{
+	p->env.drop_cpu(p->env.arg);
+}
+
+/* A scrape that samples is not disturbed: this window has no CPU then. */
+static void begin_cpu(struct push *p, struct capture_tools *t)
+{
+	if (!p->env.take_cpu(p->env.arg)) {
+		upload_note(p->upload,
+			"could not start the CPU collector: cpu profiling already in use");
+		return;
+	}
+	p->cpu_wall_ns = clk_wall_ns(p->env.clk);
+	int r = sampler_read_start(t->sampler, CAPTURE_STACKS, &p->cpu);
+	if (r < 0) {
+		note(p, "could not start the CPU collector", r);
+		drop_cpu(p);
+	}
+}
+
+static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made,
+	enum profile_kind profile)
+{
+	struct upload_profile up = {.kind = profile,
+		.hz = t->cpu_hz,
+		.from_ns = made->begun_wall_ns,
+		.until_ns = clk_wall_ns(p->env.clk),
+		.body = TEXT(p->env.mem)};
+	int r = capture_encode(t, made, &up.body);
+	if (r == 0) {
+		upload_queue(p->upload, &up);
+		return;
+	}
+	text_done(&up.body);
+	note(p, "a profile was lost", r);
+}
+
+static void end_kind(struct push *p, struct capture_tools *t, unsigned i, uint64_t duration_ns)
+{
+	AUTO(stacks) struct stacks *stacks = NULL;
+	int r = pushed[i].now ? capture_gather(t, pushed[i].kind, &stacks)
+			      : capture_since(t, pushed[i].kind, &p->last[i], &stacks);
+	if (r < 0) {
+		note(p, "a profile was lost", r);
+		return;
+	}
+	struct capture_made made = {.kind = pushed[i].kind,
+		.stacks = stacks,
+		.begun_wall_ns = p->begun_wall_ns,
+		.duration_ns = pushed[i].now ? 0 : duration_ns};
+	upload(p, t, &made, pushed[i].profile);
+}
+
+/* goes_on: into the next window, without a gap. */
+static void end_cpu(struct push *p, struct capture_tools *t, bool goes_on)
+{
+	if (!p->cpu)
+		return;
+	AUTO(stacks) struct stacks *stacks = NULL;
+	struct capture_made made = {.kind = CAPTURE_CPU, .begun_wall_ns = p->cpu_wall_ns};
+	if (goes_on) {
+		int r = sampler_read_turn(p->cpu, &stacks, &made.duration_ns);
+		if (r < 0) {
+			/* What was gathered stays, and is of the next window. */
+			note(p, "a window of the CPU grows", r);
+			return;
+		}
+		p->cpu_wall_ns = clk_wall_ns(p->env.clk);
+	} else {
+		sampler_read_stop(p->cpu, &stacks, &made.duration_ns);
+		p->cpu = NULL;
+		drop_cpu(p);
+	}
+	made.stacks = stacks;
+	upload(p, t, &made, PROFILE_CPU);
+}
+
+static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
+{
+	uint64_t now_ns = clk_ns(p->env.clk), begun_ns = p->due_ns - PUSH_WINDOW_NS;
+	walker_refresh(t->walker);
+	int r = symbols_refresh(t->symbols);
+	if (r < 0)
+		note(p, "names may be missing", r);
+	end_cpu(p, t, goes_on);
+	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
+		if (is_wanted(t, pushed[i].kind))
+			end_kind(p, t, i, now_ns - begun_ns);
+}
+
+/* From here on is the first window: what was before is not its. */
+static int begin_windows(struct push *p, struct capture_tools *t)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++) {
+		if (pushed[i].now || !is_wanted(t, pushed[i].kind))
+			continue;
+		int r = capture_gather(t, pushed[i].kind, &p->last[i]);
+		if (r < 0)
+			return r;
+	}
+	p->begun_wall_ns = clk_wall_ns(p->env.clk);
+	p->due_ns = clk_ns(p->env.clk) + PUSH_WINDOW_NS;
+	return 0;
+}
+
+static int start(struct push *p, const struct push_conf *conf, const char *address,
+	struct capture_tools *t, struct fault *reterr_fault)
+{
+	struct upload_env env = {p->env.mem, p->env.clk, p->env.totals, p->env.idle, p->env.arg};
+	int r = begin_windows(p, t);
+	if (r < 0)
+		return r;
+	struct push_target target;
+	push_target_make(conf, address, p->env.version, &target);
+	r = upload_start(&env, &target.upload, &p->upload, reterr_fault);
+	push_target_done(&target);
+	return r;
+}
+
+int push_start(const struct push_env *env, const struct push_conf *conf, const char *address,
+	struct capture_tools *t, struct push **ret_push, struct fault *reterr_fault)
+{
+	if (push_conf_is_diverted())
+		return fault_set(reterr_fault, -EINVAL, "", NULL,
+			PUSH_CONF_FOREIGN " is set in the environment: clients of Pyroscope "
+					  "would push there instead");
+	struct push *p = mem_zalloc(env->mem, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->env = *env;
+	int r = start(p, conf, address, t, reterr_fault);
+	if (r < 0) {
+		(void)push_stop(p);
+		return r;
+	}
+	begin_cpu(p, t);
+	*ret_push = p;
+	return 0;
+}
+
+uint64_t push_due_ns(const struct push *p)
+{
+	return p->due_ns;
+}
+
+void push_turn(struct push *p, struct capture_tools *t)
+{
+	uint64_t now_ns = clk_ns(p->env.clk), now_wall_ns = clk_wall_ns(p->env.clk);
+	end_window(p, t, true);
+	if (!p->cpu)
+		begin_cpu(p, t);
+	p->begun_wall_ns = now_wall_ns;
+	/* After a stall windows begin anew: short ones that catch up tell nothing. */
+	p->due_ns = now_ns < p->due_ns + PUSH_WINDOW_NS ? p->due_ns + PUSH_WINDOW_NS
+							: now_ns + PUSH_WINDOW_NS;
+}
+
+void push_finish(struct push *p, struct capture_tools *t)
+{
+	end_window(p, t, false);
+	p->due_ns = UINT64_MAX;
+}
+
+bool push_is_idle(struct push *p)
+{
+	return upload_is_idle(p->upload);
+}
+
+struct push *push_stop(struct push *p)
+{
+	if (!p)
+		return NULL;
+	p->upload = upload_stop(p->upload);
+	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
+		p->last[i] = stacks_free(p->last[i]);
+	return mem_free(p->env.mem, p);
+}
+
+void push_status(struct push *p, struct upload_status *ret_status)
+{
+	upload_status(p->upload, ret_status);
 }

@@ -104,7 +104,7 @@ def test_a_body_over_4_kib_is_refused(nl6):
 
 
 def test_a_push_that_cannot_start_leaves_the_gate_open(nl6):
-    it = nl6()
+    it = nl6(env={"PYROSCOPE_ADHOC_SERVER_ADDRESS": "http://127.0.0.1:2"})
     reply = turn(it, enabled=True, server_address="http://127.0.0.1:1")
     assert reply.status == 500
     body = reply.json
@@ -124,12 +124,14 @@ def test_the_flag_opens_it(nl6):
     it = nl6("-profiling-pyroscope", "http://127.0.0.1:1")
     data = it.request("GET", GATE).data
     assert data["enabled"] is True and data["startup_flag"] == "http://127.0.0.1:1"
-    assert data["server_address"] == "http://127.0.0.1:1" and data["pushing"] is False
+    assert data["server_address"] == "http://127.0.0.1:1" and data["pushing"] is True
     assert data["sampler"]["opened_by"] == "flag" and "opened_from" not in data["sampler"]
     assert it.request("GET", "/debug/pprof/heap").status == 200
-    # Pull-only is asked for by name; without an address the flag's is tried again.
-    assert pull_only(it)["server_address"] == ""
-    assert turn(it, enabled=True).status == 500
+    # Pull-only is asked for by name; without an address the flag's is taken again.
+    data = pull_only(it)
+    assert data["server_address"] == "" and data["pushing"] is False
+    data = turn(it, enabled=True).data
+    assert data["server_address"] == "http://127.0.0.1:1" and data["pushing"] is True
 
 
 @pytest.mark.parametrize("address, words", [
