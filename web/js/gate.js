@@ -70,6 +70,11 @@ const target = (gate) => {
 	return gate.revert_to_address ? `opens for ${gate.revert_to_address}` : "opens";
 };
 
+const uploads = ({push, sdk_errors: errors = 0}) =>
+	`${plural(push.uploads, "upload", "uploads")}`
+	+ (push.last_upload_at ? `, the last at ${push.last_upload_at.slice(11, 19)} UTC` : "")
+	+ (errors ? `, ${plural(errors, "error", "errors")}` : "");
+
 /* Sentences about the gate. */
 const describe = (gate) => {
 	const {sampler} = gate;
@@ -83,7 +88,8 @@ const describe = (gate) => {
 		said.push("Closed: nothing is measured");
 	}
 	if (gate.server_address)
-		said.push(`${gate.pushing ? "Pushing" : "Not pushing"} to ${gate.server_address}`);
+		said.push(`${gate.pushing ? "Pushing" : "Not pushing"} to ${gate.server_address}`
+			+ (gate.push ? `: ${uploads(gate)}` : ""));
 	if (gate.last_error) said.push(gate.last_error);
 	if (gate.revert_pending) said.push(`It ${target(gate)} in ${until(gate.revert_at)}`);
 	return said;
@@ -102,6 +108,9 @@ export const gatePanel = ({signal}) => {
 	};
 	const time = h("select", {id: newId("gate-time"), "aria-label": "How long it stays open"},
 		...times.map(([value, text]) => h("option", {value}, text)));
+	const server = h("input", {id: newId("gate-server"), type: "url", class: "gate-server",
+		"aria-label": "Pyroscope server to push to", autocomplete: "off", spellcheck: "false",
+		placeholder: "push to http://… (optional)"});
 	const turn = h("button", {class: "button", type: "button", id: "gate-turn", disabled: true},
 		"Open");
 	let gate = null;
@@ -111,14 +120,15 @@ export const gatePanel = ({signal}) => {
 		state.dataset.open = gate.enabled;
 		setText(turn, gate.enabled ? "Close" : "Open");
 		turn.disabled = false;
-		time.hidden = gate.enabled;
+		time.hidden = server.hidden = gate.enabled;
 		facts.replaceChildren(...describe(gate).map((text) => h("span", {}, text)));
 	};
 	turn.addEventListener("click", async () => {
 		turn.disabled = true;
 		tell("");
 		const body = gate.enabled ? {enabled: false}
-			: {enabled: true, ...(time.value ? {duration: time.value} : {})};
+			: {enabled: true, ...(time.value ? {duration: time.value} : {}),
+				...(server.value.trim() ? {server_address: server.value.trim()} : {})};
 		try {
 			show((await send("/api/v1/profiling", {method: "POST", patient: true, body})).body.data);
 			say(gate.enabled ? "The profiling gate is open" : "The profiling gate is closed");
@@ -133,7 +143,7 @@ export const gatePanel = ({signal}) => {
 	return {
 		el: h("section", {class: "panel gate", "aria-label": "Profiling"},
 			h("div", {class: "gate-line"},
-				h("h2", {}, "Profiling"), state, time, turn,
+				h("h2", {}, "Profiling"), state, server, time, turn,
 				h("span", {class: "gate-gap"}),
 				profileButton("Heap profile", "pprofMemoryLoading", 0, downloadPprofMemory, tell),
 				profileButton("CPU profile", "cpuProfileLoading", CPU_SECONDS, downloadCpuProfile,
