@@ -19,12 +19,12 @@ FIRST = "127.10.0.1"
 
 
 class Server:
-    """An nl6 of its own with 1,000 devices."""
+    """An nl6 of its own."""
 
-    def __init__(self, build, *flags):
+    def __init__(self, build, *flags, devices=1000):
         self.build = build
         self.process = subprocess.Popen(
-            [build / "nl6", "-auto-start-ip", FIRST, "-auto-netmask", "8", "-auto-count", "1000",
+            [build / "nl6", "-auto-start-ip", FIRST, "-auto-netmask", "8", "-auto-count", str(devices),
              "-snmp-port", "0", "-port", "0", *flags], stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
