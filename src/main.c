@@ -411,10 +411,21 @@ static int live(struct nl6 *n)
 	return fault_status(&fault, r < 0 ? r : 0);
 }
 
+/* Variables that libraries obey by themselves: no one's keys of TLS go to a file, nor are modules
+ * loaded or authorities trusted, because of an environment that was meant for others. */
+static void forget_foreign(void)
+{
+	static const char *const names[] = {"SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES"};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		(void)unsetenv(names[i]);
+}
+
 int main(int argc, char **argv)
 {
 	struct nl6 n = {.signal_fd = -1, .booted_fd = -1, .stopped_fd = -1};
 	struct fault fault = {0};
+	forget_foreign();
 	struct flags_env env = {&mem_libc, read_file, NULL};
 	struct flags_ask ask = {
 		nl6_flags, nl6_other_flags, argc, argv, environ, nl6_alone_flags, NL6_CONFIG_FLAG};
