@@ -36,17 +36,19 @@ const struct counter gate_counters[] = {
 	{0},
 };
 
-#define PUSHED(name, kind, text) \
+#define PUSHED(field, name, kind, text) \
 	{ \
-		"push", #name, text, offsetof(struct upload_totals, name), kind \
+		"push", name, text, offsetof(struct upload_totals, field), kind \
 	}
 const struct counter push_counters[] = {
-	PUSHED(uploads, STAT_COUNTER, "Profiles that a Pyroscope server accepted"),
-	PUSHED(bytes, STAT_COUNTER, "Bytes of the profiles that were accepted"),
-	PUSHED(errors, STAT_COUNTER, "Uploads that failed, profiles dropped, windows without CPU"),
-	PUSHED(dropped, STAT_COUNTER, "Profiles never sent: the queue was full, or too old"),
-	PUSHED(last_upload_s, STAT_GAUGE,
-		"When a profile was last accepted, seconds since 1970; 0: never"),
+	PUSHED(uploads, "uploads", STAT_COUNTER, "Profiles that a Pyroscope server accepted"),
+	PUSHED(bytes, "bytes", STAT_COUNTER, "Bytes of the profiles that were accepted"),
+	PUSHED(errors, "errors", STAT_COUNTER,
+		"Uploads that failed, profiles dropped, windows without CPU"),
+	PUSHED(dropped, "dropped", STAT_COUNTER,
+		"Profiles never sent: the queue was full, or too old"),
+	PUSHED(last_upload_s, "last_upload_timestamp_seconds", STAT_GAUGE,
+		"When a profile was last accepted, since 1970; 0: never"),
 	{0},
 };
 
