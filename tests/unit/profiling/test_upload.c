@@ -1,91 +1,11 @@
 #include "base/lock.h"
-#include "base/thread.h"
 #include "fake.h"
+#include "net/server.h"
 #include "profiling/upload.h"
-#include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-/* A server that answers every request on a connection of its own. */
-struct server {
-	int fd;
-	uint16_t port;
-	const char *answer; /* NULL: none, ever */
-	struct thread *thread;
-	bool over;
-	uint32_t requests;
-	char last[4096]; /* the head of the last request */
-	int held[64];
-	uint32_t n_held;
-};
-
-/* All of a request with a Content-Length, or what came before its end. */
-static size_t read_request(int fd, char *buf, size_t room)
-{
-	size_t n = 0, want = SIZE_MAX;
-	while (n < want && n < room - 1) {
-		ssize_t got = read(fd, buf + n, room - 1 - n);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-		buf[n] = '\0';
-		const char *end = strstr(buf, "\r\n\r\n"), *len = strstr(buf, "Content-Length: ");
-		if (end && len)
-			want = (size_t)(end - buf) + 4 + strtoul(len + 16, NULL, 10);
-	}
-	return n;
-}
-
-static void serve_one(struct server *s, int fd)
-{
-	char buf[4096];
-	(void)read_request(fd, buf, sizeof(buf));
-	memcpy(s->last, buf, sizeof(buf));
-	(void)__atomic_add_fetch(&s->requests, 1, __ATOMIC_RELEASE);
-	if (!s->answer && s->n_held < ARRAY_SIZE(s->held)) {
-		s->held[s->n_held++] = fd;
-		return;
-	}
-	ck_assert_int_eq(write(fd, s->answer, strlen(s->answer)), (ssize_t)strlen(s->answer));
-	(void)close(fd);
-}
-
-static void serve(void *arg)
-{
-	struct server *s = arg;
-	while (!__atomic_load_n(&s->over, __ATOMIC_ACQUIRE)) {
-		struct pollfd p = {s->fd, POLLIN, 0};
-		if (poll(&p, 1, 20) == 1)
-			serve_one(s, accept(s->fd, NULL, NULL));
-	}
-}
-
-static void server_begin(struct server *s, const char *answer)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(a);
-	*s = (struct server){.answer = answer, .fd = socket(AF_INET, SOCK_STREAM, 0)};
-	ck_assert_int_eq(bind(s->fd, (struct sockaddr *)&a, len), 0);
-	ck_assert_int_eq(listen(s->fd, 64), 0);
-	ck_assert_int_eq(getsockname(s->fd, (struct sockaddr *)&a, &len), 0);
-	s->port = ntohs(a.sin_port);
-	struct thread_conf conf = {"server", NULL, serve, s};
-	ck_assert_int_eq(thread_start(&mem_libc, &conf, &s->thread), 0);
-}
-
-static void server_end(struct server *s)
-{
-	__atomic_store_n(&s->over, true, __ATOMIC_RELEASE);
-	(void)thread_join(s->thread);
-	for (uint32_t i = 0; i < s->n_held; i++)
-		(void)close(s->held[i]);
-	(void)close(s->fd);
-}
 
 /* One push to a server. */
 struct scene {
@@ -157,9 +77,10 @@ static struct upload_status wait_idle(struct scene *c)
 
 START_TEST(what_is_accepted_is_counted)
 {
-	struct server s;
+	struct server s = {
+		.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
 	struct scene c;
-	server_begin(&s, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	put_now(&c);
 	put_now(&c);
@@ -189,10 +110,11 @@ END_TEST
 
 START_TEST(what_is_refused_is_told_and_not_tried_again)
 {
-	struct server s;
+	struct server s = {
+		.answer = "HTTP/1.1 422 No\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
+			  "bad\x01profile!"};
 	struct scene c;
-	server_begin(&s, "HTTP/1.1 422 No\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
-			 "bad\x01profile!");
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	put_now(&c);
 	struct upload_status st = wait_idle(&c);
@@ -209,10 +131,11 @@ END_TEST
 
 START_TEST(a_redirect_is_an_error_and_is_not_followed)
 {
-	struct server s;
+	struct server s = {
+		.answer = "HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n"
+			  "Connection: close\r\n\r\n"};
 	struct scene c;
-	server_begin(&s, "HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n"
-			 "Connection: close\r\n\r\n");
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	put_now(&c);
 	struct upload_status st = wait_idle(&c);
@@ -225,9 +148,9 @@ END_TEST
 
 START_TEST(nobody_there_is_an_error)
 {
-	struct server s;
+	struct server s = {.answer = ""};
 	struct scene c;
-	server_begin(&s, "");
+	server_begin(&s);
 	uint16_t port = s.port;
 	server_end(&s);
 	scene_begin(&c, port);
@@ -246,9 +169,10 @@ END_TEST
 
 START_TEST(what_is_too_old_is_not_sent)
 {
-	struct server s;
+	struct server s = {
+		.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
 	struct scene c;
-	server_begin(&s, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	put(&c, clk_wall_ns(&clk_system) - UPLOAD_MAX_AGE_NS - NS_PER_SEC);
 	struct upload_status st = wait_idle(&c);
@@ -263,21 +187,16 @@ START_TEST(what_is_too_old_is_not_sent)
 }
 END_TEST
 
-static bool are_there(struct server *s, uint32_t n)
-{
-	return __atomic_load_n(&s->requests, __ATOMIC_ACQUIRE) == n;
-}
-
 START_TEST(a_server_that_never_answers_holds_up_to_its_share)
 {
-	struct server s;
+	struct server s = {.answer = NULL};
 	struct scene c;
 	struct upload_status st;
-	server_begin(&s, NULL);
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	for (unsigned i = 0; i < UPLOAD_CONNECTIONS; i++)
 		put_now(&c);
-	while (!are_there(&s, UPLOAD_CONNECTIONS))
+	while (server_count(&s) < UPLOAD_CONNECTIONS)
 		(void)usleep(1000);
 	for (unsigned i = 0; i < UPLOAD_QUEUE + 3; i++)
 		put_now(&c);
@@ -299,10 +218,11 @@ END_TEST
 
 START_TEST(a_server_is_left_alone_when_it_says_so)
 {
-	struct server s;
+	struct server s = {.answer =
+				   "HTTP/1.1 429 Slow\r\nRetry-After: 3600\r\nContent-Length: 0\r\n"
+				   "Connection: close\r\n\r\n"};
 	struct scene c;
-	server_begin(&s, "HTTP/1.1 429 Slow\r\nRetry-After: 3600\r\nContent-Length: 0\r\n"
-			 "Connection: close\r\n\r\n");
+	server_begin(&s);
 	scene_begin(&c, s.port);
 	put_now(&c);
 	(void)wait_idle(&c);
