@@ -26,17 +26,23 @@ static void on_idle(void *arg)
 	cond_wake_all(&c->changed);
 }
 
-static void scene_begin(struct scene *c, uint16_t port)
+static void scene_begin_at(struct scene *c, uint16_t port, bool stands_still)
 {
 	*c = (struct scene){.fake = fake_make()};
 	lock_init(&c->lock);
 	cond_init(&c->changed);
 	(void)snprintf(c->address, sizeof(c->address), "http://127.0.0.1:%u", port);
-	struct upload_env env = {&mem_libc, &clk_system, &c->totals, on_idle, c};
+	const struct clk *clk = stands_still ? c->fake.clk : &clk_system;
+	struct upload_env env = {&mem_libc, clk, &c->totals, on_idle, c};
 	struct upload_conf conf = {
 		.address = c->address, .user = "u", .password = "geheim", .tenant = "t-7"};
 	struct fault f = {0};
 	ck_assert_int_eq(upload_start(&env, &conf, &c->upload, &f), 0);
+}
+
+static void scene_begin(struct scene *c, uint16_t port)
+{
+	scene_begin_at(c, port, false);
 }
 
 static void scene_end(struct scene *c)
@@ -47,14 +53,23 @@ static void scene_end(struct scene *c)
 	fake_done(&c->fake);
 }
 
-static void put(struct scene *c, uint64_t until_ns)
+/* plain_bytes: what the end of the gzip member tells, in bytes before compression. */
+static void put_plain(struct upload *u, uint64_t until_ns, uint32_t plain_bytes)
 {
 	struct upload_profile p = {.kind = PROFILE_HEAP,
 		.from_ns = until_ns - NS_PER_SEC,
 		.until_ns = until_ns,
 		.body = TEXT(&mem_libc)};
-	text_write(&p.body, "body\0\0\0\0", 8);
-	upload_queue(c->upload, &p);
+	const uint8_t end[] = {(uint8_t)plain_bytes, (uint8_t)(plain_bytes >> 8),
+		(uint8_t)(plain_bytes >> 16), (uint8_t)(plain_bytes >> 24)};
+	text_write(&p.body, "body", 4);
+	text_write(&p.body, end, sizeof(end));
+	upload_queue(u, &p);
+}
+
+static void put(struct scene *c, uint64_t until_ns)
+{
+	put_plain(c->upload, until_ns, 0);
 }
 
 static void put_now(struct scene *c)
@@ -239,6 +254,113 @@ START_TEST(a_server_is_left_alone_when_it_says_so)
 }
 END_TEST
 
+/* Nothing can be seen not to happen: the thread is given time for it. */
+static void ck_stays(struct scene *c, uint32_t queued)
+{
+	struct upload_status st;
+	for (unsigned i = 0; i < 20; i++) {
+		(void)usleep(1000);
+		upload_status(c->upload, &st);
+		ck_assert_uint_eq(st.queued, queued);
+	}
+}
+
+static void wait_queued(struct scene *c, uint32_t queued)
+{
+	struct upload_status st;
+	for (upload_status(c->upload, &st); st.queued != queued; upload_status(c->upload, &st))
+		(void)usleep(1000);
+}
+
+START_TEST(a_large_profile_holds_back_the_next)
+{
+	struct server s = {
+		.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
+	struct scene c;
+	server_begin(&s);
+	scene_begin_at(&c, s.port, true);
+	const uint64_t now_ns = clk_wall_ns(c.fake.clk);
+	for (unsigned i = 0; i < 3; i++)
+		put_plain(c.upload, now_ns, 1 << 20);
+	wait_queued(&c, 2);
+	ck_stays(&c, 2);
+	clk_step_ns(c.fake.clk, NS_PER_SEC / 2 - 1); /* 2 MiB a second */
+	put_plain(c.upload, now_ns, 0); /* wakes the thread, as the end of a window does */
+	ck_stays(&c, 3);
+	clk_step_ns(c.fake.clk, 1);
+	put_plain(c.upload, now_ns, 0);
+	wait_queued(&c, 3);
+	ck_stays(&c, 3);
+	clk_step_ns(c.fake.clk, NS_PER_SEC);
+	put_plain(c.upload, now_ns, 0);
+	wait_queued(&c, 3); /* the last large one went */
+	clk_step_ns(c.fake.clk, NS_PER_SEC);
+	put_plain(c.upload, now_ns, 0);
+	wait_queued(&c, 0);
+	ck_assert_uint_eq(server_count(&s), 7);
+	scene_end(&c);
+	server_end(&s);
+}
+END_TEST
+
+START_TEST(a_server_is_not_left_alone_for_more_than_a_minute)
+{
+	struct server s = {.answer = "HTTP/1.1 503 No\r\nRetry-After: 3600\r\n"
+				     "Content-Length: 0\r\nConnection: close\r\n\r\n"};
+	struct scene c;
+	server_begin(&s);
+	scene_begin_at(&c, s.port, true);
+	const uint64_t now_ns = clk_wall_ns(c.fake.clk);
+	put(&c, now_ns);
+	wait_queued(&c, 0);
+	clk_step_ns(c.fake.clk, 60 * NS_PER_SEC - 1);
+	put(&c, now_ns);
+	ck_stays(&c, 1);
+	clk_step_ns(c.fake.clk, 1);
+	put(&c, now_ns);
+	wait_queued(&c, 0);
+	ck_assert_uint_eq(server_count(&s), 3);
+	scene_end(&c);
+	server_end(&s);
+}
+END_TEST
+
+static int upload_one(struct fake *f, void *arg)
+{
+	struct scene c = {.fake = *f};
+	struct upload_env env = {f->mem, f->clk, &c.totals, on_idle, &c};
+	struct upload_conf conf = {.address = arg, .user = "u", .password = "p", .tenant = "t"};
+	struct fault fault = {0};
+	struct upload_status st;
+	int r = upload_start(&env, &conf, &c.upload, &fault);
+	if (r < 0)
+		return r;
+	lock_init(&c.lock);
+	cond_init(&c.changed);
+	put(&c, clk_wall_ns(f->clk));
+	st = wait_idle(&c);
+	ck_assert_uint_eq(st.uploads + st.dropped, 1);
+	ck_assert_uint_eq(st.dropped, st.errors);
+	(void)upload_stop(c.upload);
+	cond_done(&c.changed);
+	lock_done(&c.lock);
+	return 0;
+}
+
+START_TEST(each_allocation_of_an_upload_may_fail)
+{
+	struct fake f = fake_make();
+	struct server s = {
+		.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
+	char address[64];
+	server_begin(&s);
+	(void)snprintf(address, sizeof(address), "http://127.0.0.1:%u", s.port);
+	fake_fail_each(&f, upload_one, address);
+	server_end(&s);
+	fake_done(&f);
+}
+END_TEST
+
 static int start_stop(struct fake *f, void *arg UNUSED)
 {
 	struct upload_totals totals = {0};
@@ -273,4 +395,6 @@ END_TEST
 UNIT_MAIN(what_is_accepted_is_counted, what_is_refused_is_told_and_not_tried_again,
 	a_redirect_is_an_error_and_is_not_followed, nobody_there_is_an_error,
 	what_is_too_old_is_not_sent, a_server_that_never_answers_holds_up_to_its_share,
-	a_server_is_left_alone_when_it_says_so, each_allocation_may_fail)
+	a_server_is_left_alone_when_it_says_so, a_large_profile_holds_back_the_next,
+	a_server_is_not_left_alone_for_more_than_a_minute, each_allocation_of_an_upload_may_fail,
+	each_allocation_may_fail)
