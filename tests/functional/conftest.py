@@ -23,6 +23,7 @@ def nl6(net, tmp_path):
     running = []
 
     def start(*flags, **more):
+        flags = [str(f) for f in flags]
         given = {f.split("=")[0].lstrip("-") for f in flags if f.startswith("-")}
         ports = [x for f in ("port", "snmp-port") if f not in given for x in ("-" + f, "0")]
         it = Program.__new__(Program)

@@ -1,0 +1,272 @@
+"""The push to a server that refuses, is slow, is rude, or is not there."""
+
+import concurrent.futures
+import signal
+import time
+
+import pytest
+
+from program import SLOW, until
+from pyroscope_peer import answer, cut_answer, cut_request, drip, redirect, silence
+from test_gate import pull_only, turn
+from test_push import ALWAYS, FLUSH_S, RATES, UPLOAD_S, metrics, names, off, push_to, status
+
+
+@pytest.fixture
+def rude(pyroscope):
+    """A server whose connections and requests may go wrong."""
+    def start(behave=None, **more):
+        peer = pyroscope(**more)
+        peer.behave, peer.expect_faults = behave, True
+        return peer
+    return start
+
+
+def failing(it, peer, n=1):
+    """Waits for n errors of a push, and what the status says."""
+    def ask():
+        data = status(it)
+        return data.get("sdk_errors", 0) >= n and data
+    data = until(60, ask, f"{n} errors")
+    assert data["pushing"] is True and data["enabled"] is True
+    assert 0 < len(data["last_error"].encode()) < 320 and data["last_error"].isprintable()
+    logged = [x for x in it.stderr.splitlines()
+              if f"[profiling] push to {peer.url} failing: " in x]
+    assert len(logged) == 1
+    return data
+
+
+@pytest.mark.parametrize("status_code, body, words", [
+    (401, "no org id", ["401", "no org id"]), (413, "", ["413"]), (404, "page", ["404", "page"]),
+    (422, '{"code":"invalid","message":"not in window"}', ["422", "not in window"]),
+    (500, "oops", ["500", "oops"]), (503, "", ["503"]), (204, "", ["204"]), (201, "", ["201"]),
+    (500, b"\xff\x00\x1b[31m" + b"A" * 100000, ["500"]), (304, "", ["304"]),
+], ids=["401", "413", "404", "422", "500", "503", "204", "201", "hostile", "304"])
+def test_answers_that_are_failures(nl6, rude, status_code, body, words):
+    """Each upload of the last window fails; the next push starts anew."""
+    peer = rude(answer(status_code, None, body if status_code not in (204, 304) else ""))
+    it = nl6()
+    push_to(it, peer.url)
+    pull_only(it)
+    counted = metrics(it)
+    assert counted["nl6_push_errors_total"] == 3 and counted["nl6_push_uploads_total"] == 0
+    assert len(peer.requests) == 3, "tried again"
+    lines = [x for x in it.stderr.splitlines() if f"push to {peer.url} failing: " in x]
+    assert len(lines) == 1 and all(w in lines[0] for w in words) and len(lines[0]) < 800
+    assert lines[0].isprintable()
+    peer.behave = None
+    push_to(it, peer.url)
+    off(it)
+    assert names(peer.uploads) == sorted(ALWAYS)
+    assert it.stderr.count(f"push to {peer.url} failing: ") == 1
+
+
+@pytest.mark.parametrize("status_code", [301, 302, 303, 307, 308])
+def test_a_redirect_is_a_failure_and_not_followed(nl6, rude, pyroscope, status_code):
+    other = pyroscope()
+    peer = rude(redirect(other.url + "/ingest", status_code))
+    it = nl6()
+    push_to(it, peer.url)
+    off(it)
+    assert other.requests == [] and other.all_connections == 0
+    assert metrics(it)["nl6_push_errors_total"] == 3
+    assert str(status_code) in next(x for x in it.stderr.splitlines() if " failing: " in x)
+
+
+def test_the_status_of_a_failing_push(nl6, rude):
+    """Of the current push alone: a new one begins without errors."""
+    peer = rude(answer(500, None, "first"))
+    it = nl6("-profiling-pyroscope", peer.url)
+    peer.wait_requests(3, 40)
+    data = failing(it, peer, 3)
+    assert data["sdk_errors"] == 3 and "500" in data["last_error"]
+    assert "first" in data["last_error"]
+    assert data["push"]["uploads"] == 0 and "last_upload_at" not in data["push"]
+    off(it)
+    assert "sdk_errors" not in status(it) and "last_error" not in status(it)
+    assert "sdk_errors" not in push_to(it, peer.url)
+    peer.behave = None
+    off(it)
+
+
+@pytest.mark.parametrize("rule", [silence, drip])
+def test_an_upload_has_ten_seconds_in_all(nl6, rude, rule):
+    peer = rude(rule)
+    it = nl6()
+    push_to(it, peer.url)
+    begun = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        closing = pool.submit(off, it)
+        peer.wait_requests(1)
+        while not closing.done():  # nobody else waits for it
+            asked = time.monotonic()
+            assert status(it)["enabled"] in (True, False)
+            assert it.get("/api/v1/status").status == 200
+            assert time.monotonic() - asked < 2 * SLOW
+            time.sleep(0.1)
+        closing.result()
+    took = time.monotonic() - begun
+    assert 0.9 * UPLOAD_S < took < FLUSH_S + 3 * SLOW
+    counted = metrics(it)
+    assert counted["nl6_push_errors_total"] == 3 and counted["nl6_push_uploads_total"] == 0
+    until(5, lambda: not peer.connections, "end of the connections")
+    # It is over: a new push works.
+    peer.behave = None
+    push_to(it, peer.url)
+    off(it)
+    assert names(peer.uploads) == sorted(ALWAYS)
+
+
+@pytest.mark.parametrize("rule", [cut_answer, cut_request])
+def test_a_connection_that_ends_too_soon(nl6, rude, rule):
+    peer = rude(rule)
+    it = nl6()
+    push_to(it, peer.url)
+    off(it)
+    assert metrics(it)["nl6_push_errors_total"] == 3
+    peer.behave = None
+    push_to(it, peer.url)
+    off(it)
+    assert names(peer.uploads) == sorted(ALWAYS)
+
+
+def test_answers_that_are_no_http(nl6, rude):
+    def junk(handler):
+        handler.wfile.write(b"220 mail.example ESMTP\r\n" * 1000)
+        handler.close_connection = True
+
+    def endless(handler):
+        handler.wfile.write(b"HTTP/1.1 500 X\r\nContent-Length: 1000000000\r\n\r\n")
+        try:
+            while not handler.peer.stopping.is_set():
+                handler.wfile.write(b"\xff\n" * 30000)
+        except OSError:
+            pass
+        handler.close_connection = True
+
+    for rule in junk, endless:
+        peer = rude(rule)
+        it = nl6()
+        push_to(it, peer.url)
+        off(it)
+        assert metrics(it)["nl6_push_errors_total"] == 3
+        lines = [x for x in it.stderr.splitlines() if " failing: " in x]
+        assert len(lines) == 1 and len(lines[0]) < 800
+
+
+def test_retry_after_holds_what_waits(nl6, rude):
+    peer = rude()
+    peer.rules = [answer(429, {"Retry-After": "3"}, "slow down")]
+    it = nl6(*RATES)
+    push_to(it, peer.url)
+    off(it)
+    at = [r.at for r in peer.requests]
+    assert len(at) == 5 and len(peer.uploads) == 4
+    first = peer.requests[0]
+    assert first.status == 429
+    late = [r for r in peer.requests if r.at - first.at > 2.9]
+    assert late, "nothing was held"
+    assert "slow down" in it.stderr and metrics(it)["nl6_push_errors_total"] == 1
+
+
+@pytest.mark.parametrize("value", ["junk", "-1", "0", "99999999999999999999",
+                                   "Wed, 21 Oct 2015 07:28:00 GMT", ""])
+def test_a_retry_after_that_is_none(nl6, rude, value):
+    """Whatever it says, the closing is bounded; most of it is passed over."""
+    peer = rude()
+    peer.rules = [answer(429, {"Retry-After": value}, "slow down")]
+    it = nl6()
+    push_to(it, peer.url)
+    begun = time.monotonic()
+    off(it)
+    assert time.monotonic() - begun < FLUSH_S + 3 * SLOW
+    counted = metrics(it)
+    assert counted["nl6_push_errors_total"] + counted["nl6_push_uploads_total"] == 3
+    if value in ("junk", "-1", "0", ""):
+        assert len(peer.uploads) == 2
+
+
+def test_what_is_held_at_the_end_is_dropped_and_counted(nl6, rude):
+    peer = rude(answer(429, {"Retry-After": "60"}, "slow down"))
+    it = nl6()
+    push_to(it, peer.url)
+    begun = time.monotonic()
+    off(it)
+    assert time.monotonic() - begun < FLUSH_S + 3 * SLOW
+    counted = metrics(it)
+    assert counted["nl6_push_errors_total"] == 3
+    assert counted["nl6_push_dropped_total"] + len(peer.requests) == 3
+    assert len(peer.requests) < 3, "nothing was held"
+    peer.behave = None
+    push_to(it, peer.url)  # a new push holds nothing
+    off(it)
+    assert len(peer.uploads) == 3
+
+
+def test_a_server_killed_and_started_again(nl6, rude):
+    peer = rude()
+    it = nl6("-profiling-pyroscope", peer.url)
+    peer.wait_uploads(3, seconds=40)
+    peer.kill()
+    data = failing(it, peer, 3)
+    assert data["push"]["uploads"] == 3
+    peer.start()
+    peer.wait_uploads(6, seconds=40)
+    data = until(20, lambda: (lambda d: d["push"]["uploads"] == 6 and d)(status(it)), "uploads")
+    assert data["sdk_errors"] == 3
+    off(it)
+    assert len(peer.uploads) == 9
+    assert it.stderr.count(f"push to {peer.url} failing: ") == 1
+
+
+def test_the_end_of_the_program_is_bounded(nl6, rude):
+    peer = rude(silence)
+    it = nl6("-profiling-pyroscope", peer.url)
+    begun = time.monotonic()
+    it.signal(signal.SIGTERM)
+    assert it.wait(FLUSH_S + 10) == 0
+    assert 0.9 * UPLOAD_S < time.monotonic() - begun < FLUSH_S + 3 * SLOW
+    assert len(peer.requests) == 3 and "[shutdown]" in it.stderr
+
+
+def test_a_second_signal_does_not_wait(nl6, rude):
+    peer = rude(silence)
+    it = nl6("-profiling-pyroscope", peer.url)
+    it.signal(signal.SIGTERM)
+    peer.wait_requests(3)
+    begun = time.monotonic()
+    it.signal(signal.SIGTERM)
+    it.wait(UPLOAD_S - 2)
+    assert time.monotonic() - begun < 0.5 * UPLOAD_S
+
+
+def test_turns_wait_for_the_end_of_a_push_one_after_the_other(nl6, rude, pyroscope):
+    """The one that comes while the last push still sends: after it, and none is lost."""
+    peer, other = rude(silence), pyroscope()
+    it = nl6()
+    push_to(it, peer.url)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        closing = pool.submit(off, it)
+        peer.wait_requests(1)
+        opening = pool.submit(turn, it, enabled=True, server_address=other.url)
+        assert it.get("/debug/pprof/heap").status in (200, 503)
+        assert other.requests == []
+        closing.result()
+        assert opening.result().status == 200
+    assert status(it)["server_address"] == other.url
+    off(it)
+    assert names(other.uploads) == sorted(ALWAYS)
+
+
+def test_a_large_fleet_of_stacks_stays_within_the_limits(fleet, pyroscope):
+    """The receiver would refuse 2 MiB at once: what has most samples, all kinds together."""
+    peer = pyroscope()
+    it = fleet(200, *RATES, "-profiling-heap-rate", "1", "-profiling-cpu-rate", "1000",
+               "-profiling-pyroscope", peer.url)
+    for _ in range(30):
+        assert it.get("/api/v1/devices?limit=100").status == 200
+        it.snmp("snmpbulkwalk", "-Cr50", "-On", "1.3.6.1.2.1.2")
+    peer.wait_uploads(5, seconds=40)
+    off(it)
+    assert names(peer.uploads) == sorted([*ALWAYS, "mutex", "block"] * 2)
+    assert metrics(it)["nl6_push_errors_total"] == 0
