@@ -100,12 +100,31 @@ static bool keeps_push(const struct gate *g, const struct gate_pair *to)
 	return g->pushing && is_same(&g->now, to);
 }
 
+/* A timed turn is undone later; the first of a chain of one direction says to what. With the lock,
+ * before the state changes. */
+static void set_revert(struct gate *g, const struct gate_turning *turn)
+{
+	uint64_t after_ns = turn->job ? turn->job->duration_ns : 0;
+	bool in_chain = g->revert_pending && g->revert_chain == turn->to.enabled;
+	g->revert_pending = after_ns > 0;
+	if (!g->revert_pending)
+		return;
+	if (!in_chain)
+		g->revert_to = g->now;
+	g->revert_chain = turn->to.enabled;
+	g->revert_after_ns = after_ns;
+	g->revert_ns = clk_ns(g->env.clk) + after_ns;
+	g->revert_at_ns = clk_wall_ns(g->env.clk) + after_ns;
+}
+
 /* What a turn changes, in one step for who asks for the status. *tools: those that were opened, or
  * is given those to close. */
-static void publish(struct gate *g, const struct gate_pair *to, const struct fault *push,
+static void publish(struct gate *g, const struct gate_turning *turn, const struct fault *push,
 	struct capture_tools *tools)
 {
+	const struct gate_pair *to = &turn->to;
 	LOCK_SCOPE(&g->lock);
+	set_revert(g, turn);
 	if (to->enabled && !g->now.enabled) {
 		g->tools = *tools;
 		g->symbols_info = (struct symbols_info){0};
@@ -149,7 +168,7 @@ static int apply(struct gate *g, const struct gate_turning *turn, struct fault *
 			gate_push_start(g, to->address, was_open ? &g->tools : &tools, ret_push);
 	if (!to->enabled && was_open)
 		gate_end_captures(g, "ended early: the gate was closed");
-	publish(g, to, ret_push, &tools);
+	publish(g, turn, ret_push, &tools);
 	if (!to->enabled && was_open) {
 		drop_tools(g, &tools);
 		/* What reading debug information took goes back to the system. */
@@ -181,22 +200,6 @@ static void log_turn(const struct gate *g, const struct gate_pair *was, bool was
 			withheld_text(g, keeps), after);
 }
 
-/* A timed turn is undone later; the first of a chain of one direction says to what. */
-static void set_revert(struct gate *g, const struct gate_job *j, const struct gate_pair *was)
-{
-	LOCK_SCOPE(&g->lock);
-	bool in_chain = g->revert_pending && g->revert_chain == j->enabled;
-	g->revert_pending = j->duration_ns > 0;
-	if (!g->revert_pending)
-		return;
-	if (!in_chain)
-		g->revert_to = *was;
-	g->revert_chain = j->enabled;
-	g->revert_after_ns = j->duration_ns;
-	g->revert_ns = clk_ns(g->env.clk) + j->duration_ns;
-	g->revert_at_ns = clk_wall_ns(g->env.clk) + j->duration_ns;
-}
-
 /* The push that a turn ends is over. */
 static void stop_push(struct gate *g)
 {
@@ -208,6 +211,13 @@ static void stop_push(struct gate *g)
 			"up",
 			g->now.address, (unsigned)(PUSH_FLUSH_NS / NS_PER_SEC));
 	gate_push_stop(g);
+}
+
+/* One that cannot be done is not tried again and again. */
+static void forget_revert(struct gate *g)
+{
+	LOCK_SCOPE(&g->lock);
+	g->revert_pending = false;
 }
 
 /* Goes there and logs it. */
@@ -223,10 +233,10 @@ static void end_turn(struct gate *g, const struct gate_turning *turn)
 		log_error(NULL, r, "[profiling] cannot be switched on%s", turn->after);
 	else
 		log_turn(g, &was, was_pushing, keeps, &push, turn->after);
+	if (r < 0 && turn->by == GATE_BY_REVERT)
+		forget_revert(g);
 	if (!turn->job)
 		return;
-	if (r == 0)
-		set_revert(g, turn->job, &was);
 	gate_status(g, &turn->job->status);
 	gate_finish(turn->job, r);
 }
@@ -272,8 +282,7 @@ void gate_do_revert(struct gate *g)
 	char duration[DURATION_TEXT_BYTES];
 	{
 		LOCK_SCOPE(&g->lock);
-		turn.to = g->revert_to;
-		g->revert_pending = false;
+		turn.to = g->revert_to; /* pending until it is done */
 		(void)snprintf(turn.after, sizeof(turn.after), " [auto-revert after %s]",
 			num_duration_text(g->revert_after_ns, duration));
 	}

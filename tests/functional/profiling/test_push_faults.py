@@ -270,3 +270,18 @@ def test_a_large_fleet_of_stacks_stays_within_the_limits(fleet, pyroscope):
     off(it)
     assert names(peer.uploads) == sorted([*ALWAYS, "mutex", "block"] * 2)
     assert metrics(it)["nl6_push_errors_total"] == 0
+
+
+def test_a_revert_is_pending_until_it_is_done(nl6, rude):
+    """While the push that it ends sends its rest: the state is still the old one, and so says the
+    status."""
+    peer = rude(silence)
+    it = nl6()
+    push_to(it, peer.url, duration="200ms")
+    peer.wait_requests(1)
+    data = status(it)
+    assert data["pushing"] is True and data["revert_pending"] is True
+    assert data["revert_to"] is False and "[auto-revert" not in it.stderr
+    data = until(FLUSH_S + 10, lambda: (lambda d: not d["revert_pending"] and d)(status(it)), "end")
+    assert data["enabled"] is False
+    until(20, lambda: it.stderr.count("[auto-revert after 200ms]") == 1, "line of the log")
