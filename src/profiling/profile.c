@@ -74,6 +74,21 @@ static uint32_t said_location(struct encoding *e, uintptr_t pc)
 	return pprof_add_location(e->p, pprof_add_mapping(e->p, &m), pc, &line, 1);
 }
 
+/* Names what has no symbol by its offset in the file, which stays the same wherever the file is
+ * loaded: a server that keeps the profiles of many runs would else gather new names with each. */
+static void name_place(
+	struct encoding *e, uintptr_t pc, uint32_t mapping, char *ret_text, size_t bytes)
+{
+	if (mapping == UINT32_MAX) {
+		(void)snprintf(ret_text, bytes, "?!0x%lx", (unsigned long)pc);
+		return;
+	}
+	const struct symbol_mapping *m = symbols_mapping(e->symbols, mapping);
+	const char *slash = strrchr(m->file, '/');
+	(void)snprintf(ret_text, bytes, "%s!0x%lx", slash ? slash + 1 : m->file,
+		(unsigned long)(pc - m->start + m->offset));
+}
+
 static uint32_t code_location(struct encoding *e, uintptr_t pc)
 {
 	uint32_t id;
@@ -95,12 +110,7 @@ static uint32_t code_location(struct encoding *e, uintptr_t pc)
 	}
 	if (n == 0) { /* receivers drop what has no name, and look again for what has none */
 		char text[280];
-		const char *file = sym.mapping == UINT32_MAX
-					   ? "?"
-					   : symbols_mapping(e->symbols, sym.mapping)->file;
-		const char *slash = strrchr(file, '/');
-		(void)snprintf(text, sizeof(text), "%s!0x%lx", slash ? slash + 1 : file,
-			(unsigned long)pc);
+		name_place(e, pc, sym.mapping, text, sizeof(text));
 		lines[n++] = (struct pprof_line){pprof_add_function(e->p, text, text, "", 0), 0};
 	}
 	struct pprof_mapping none = {

@@ -53,6 +53,17 @@ def test_without_it_the_status_says_what_is_missing(nl6, stripped):
     assert missing["no_debug_info"] and missing["addresses_unknown"] > 0
 
 
+def test_what_has_no_name_is_called_the_same_in_each_run(nl6, stripped):
+    program, _ = stripped
+    names = []
+    for it in nl6(binary=program), nl6(binary=program):
+        pull_only(it)
+        profile = judge(pprof(it, "goroutine").body, "goroutine")
+        names.append({f.name for s in profile.samples for f in s.frames
+                      if f.name.startswith("nl6!0x")})
+    assert names[0] & names[1]
+
+
 def test_a_debug_file_of_another_build_is_not_taken(nl6, stripped):
     program, debug = stripped
     other = program.parent / debug.name
