@@ -33,10 +33,13 @@ extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)
 #define TSAN_RELEASE(p) __tsan_release(p)
 /* It may not know the thread yet, and the hook is instrumented: not before we know it, too. */
 #define MAY_ASK() (nl6_self.tid != 0)
+/* A thread that ends frees much when it is no longer registered: its stack is known since then. */
+#define MAY_TELL() (nl6_self.stack_hi != 0)
 #else
 #define TSAN_ACQUIRE(p) ((void)0)
 #define TSAN_RELEASE(p) ((void)0)
 #define MAY_ASK() true
+#define MAY_TELL() true
 #endif
 
 #define WATCH_SLOTS ((size_t)1 << 16)
@@ -174,7 +177,7 @@ static __attribute__((noinline)) void freed(void *p)
 {
 	int saved = errno;
 	uint64_t kept[3];
-	if (nl6_self.mem_busy)
+	if (nl6_self.mem_busy || !MAY_TELL())
 		return;
 	const struct mem_hook *h = hook_enter();
 	if (h)
@@ -187,7 +190,7 @@ static __attribute__((noinline)) void freed(void *p)
 static __attribute__((noinline)) void *resized(void *p, size_t bytes, const void *caller)
 {
 	uint64_t kept[3];
-	if (nl6_self.mem_busy)
+	if (nl6_self.mem_busy || !MAY_TELL())
 		return BARE(realloc)(p, bytes);
 	int saved = errno;
 	uint32_t epoch = load_epoch();

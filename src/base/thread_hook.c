@@ -43,13 +43,13 @@ static void thread_ends(void *unused UNUSED)
 static void *thread_begins(void *arg)
 {
 	struct birth b = *(struct birth *)arg;
-	free(arg);
 	(void)label_swap(b.label);
 	nl6_self.log = b.log;
 	nl6_self.birth_n = b.pcs_n;
 	memcpy(nl6_self.birth, b.pcs, sizeof(b.pcs));
 	rcu_thread_init();
 	threads_add();
+	free(arg); /* now that the thread is known to all who are told of it */
 	sigset_t set;
 	signals_of_thread(&set);
 	(void)pthread_sigmask(SIG_SETMASK, &set, NULL);

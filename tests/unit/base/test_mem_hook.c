@@ -292,6 +292,29 @@ START_TEST(a_child_of_fork_is_free_of_it)
 }
 END_TEST
 
+static void *begin_and_end(void *arg)
+{
+	return arg;
+}
+
+/* What frees in a thread that begins may be a sanitizer that does not know the thread yet. */
+START_TEST(threads_begin_while_all_is_watched)
+{
+	enum { THREADS = 100, ADDRESSES = 1 << 18 };
+	struct seen s = {.gap_bytes = UINT64_MAX};
+	pthread_t thread;
+	open_for(&s);
+	for (uintptr_t i = 1; i < ADDRESSES; i++)
+		mem_hook_watch((void *)(i << 4));
+	for (int i = 0; i < THREADS; i++) {
+		ck_assert_int_eq(pthread_create(&thread, NULL, begin_and_end, &s), 0);
+		(void)pthread_join(thread, NULL);
+	}
+	mem_hook_close();
+}
+END_TEST
+
 UNIT_MAIN(every_form_is_seen, forms_keep_their_meaning, resizing_is_a_free_and_an_allocation,
 	the_hook_is_asked_once_in_so_many_bytes, errno_stays, only_one_is_open, pools_are_told,
-	threads_allocate_while_it_opens_and_closes, a_child_of_fork_is_free_of_it)
+	threads_allocate_while_it_opens_and_closes, threads_begin_while_all_is_watched,
+	a_child_of_fork_is_free_of_it)
