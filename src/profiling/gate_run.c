@@ -51,7 +51,8 @@ void gate_finish(struct gate_job *j, int r)
 		j->r = r;
 		if (j->kind == GATE_CAPTURE) {
 			g->under_way[j->capture.ask.kind]--;
-			g->captures_made += r == 0;
+			if (r == 0)
+				stat_add(&g->captures_made, 1);
 		}
 	}
 	if (j->done.done)
