@@ -72,6 +72,8 @@ static void end(struct timeline_cpu *c, struct timeline_cpus *all,
 	if (c->on) {
 		e.kind = TIMELINE_ON;
 		e.what = c->cpu;
+		/* Some threads never leave the processor on which they began. */
+		all->n = MAX(all->n, c->cpu + 1);
 		timeline_store_add(all->store, e);
 	} else if (c->off) {
 		e.kind = TIMELINE_OFF;
@@ -85,7 +87,6 @@ static void end(struct timeline_cpu *c, struct timeline_cpus *all,
 static void take(struct timeline_cpu *c, struct timeline_cpus *all,
 	const struct timeline_track *track, const struct switches_event *e)
 {
-	all->n = MAX(all->n, e->cpu + 1);
 	all->lost += e->lost;
 	/* What is not known is not told; a guess that the thread slept is wrong if it leaves now.
 	 */

@@ -385,6 +385,31 @@ START_TEST(naps_are_off_the_processor)
 }
 END_TEST
 
+/* A thread that never left its processor tells of it by where it began. */
+START_TEST(each_processor_has_a_name)
+{
+	cpu_set_t all, last;
+	int cpu = CPU_SETSIZE - 1;
+	char name[32];
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu--;
+	CPU_ZERO(&last);
+	CPU_SET(cpu, &last);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(last), &last), 0);
+	(void)snprintf(name, sizeof(name), "CPU %d", cpu);
+	for (int i = 0; i < 20; i++) {
+		struct timeline *t = started_with(&mem_libc, 1000, true);
+		json_t *root = told(t, 4096);
+		if (times_of(root, 0, "on cpu", "test").n)
+			ck_assert_int_eq(tid_of(root, name), cpu + 1);
+		json_decref(root);
+		ck_assert_ptr_null(timeline_free(t));
+	}
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+END_TEST
+
 static pthread_barrier_t barrier;
 
 static void sleep_through(void *arg UNUSED)
@@ -516,7 +541,7 @@ END_TEST
 
 UNIT_MAIN(scopes_nest_in_the_order_of_time, threads_that_come_and_go_are_kept,
 	text_is_the_same_by_bytes, what_finds_no_room_is_counted, a_full_ring_is_told_and_made_good,
-	scopes_too_deep_are_counted, naps_are_off_the_processor,
+	scopes_too_deep_are_counted, naps_are_off_the_processor, each_processor_has_a_name,
 	who_sleeps_all_the_time_is_off_all_the_time, where_perf_is_refused_scopes_remain,
 	without_privileges_the_wait_is_not_told, who_shares_a_processor_is_preempted,
 	recordings_begin_and_end_under_load, want_of_memory_leaves_nothing)
