@@ -1,6 +1,7 @@
 """Runs the program under test, and foreign tools against it."""
 
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -22,6 +23,12 @@ NL6 = pathlib.Path(os.environ.get("TEST_NL6", ROOT / "build/nl6")).resolve()
 SLOW = float(os.environ.get("TEST_SLOW", "1"))
 FULL = os.environ.get("TEST_FULL") == "1"
 REPORTS = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|Sanitizer:")
+
+
+@functools.cache
+def has_a_watcher():
+    """Is the program built with the thread sanitizer, which adds a thread of its own?"""
+    return b"__tsan_init" in NL6.read_bytes()
 
 
 def until(seconds, ask, what):
@@ -161,6 +168,15 @@ class Program:
                 "snmp_port": self.snmp_port} | more
         return self.post("/api/v1/devices", body)
 
+    def tasks(self):
+        """Folders in /proc of its threads, but for a sanitizer's: it is the first that blocks
+        even the profiler's signal, as no thread of the program's does for long."""
+        tasks = sorted(pathlib.Path(f"/proc/{self.process.pid}/task").iterdir(),
+                       key=lambda task: int(task.name))
+        if has_a_watcher():
+            tasks.remove(next(task for task in tasks if blocks(task, signal.SIGPROF)))
+        return tasks
+
     def snmp(self, tool, *arguments, address=None, version="2c", community="public", check=True):
         """Runs one of net-snmp's tools against a device; its lines, values without types."""
         target = address or self.net.address()
@@ -196,9 +212,19 @@ class Program:
         """Ends it as a user would, unless it has ended; it must end well and report nothing."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
-            assert self.wait() == 0, self.stderr
+            status = self.wait()
+            assert status == 0, f"ended with {status}: {self.stderr}"
         self.process.stdout.close()
         assert not REPORTS.search(self.stderr), self.stderr
+
+
+def blocks(task, number):
+    """Does a thread block that signal? task: its folder in /proc."""
+    try:
+        mask = re.search(r"^SigBlk:\s+(\w+)", (task / "status").read_text(), re.M)[1]
+    except OSError:  # it has ended
+        return False
+    return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

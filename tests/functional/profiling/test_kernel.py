@@ -18,9 +18,9 @@ def effective(task):
     return int(re.search(r"CapEff:\s+(\w+)", status)[1], 16)
 
 
-def capabilities(pid):
+def capabilities(it):
     """What the threads have, but for the lab's."""
-    return {effective(task) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return {effective(task) for task in it.tasks()
             if (task / "comm").read_text().strip() != "lab-0"}
 
 
@@ -58,7 +58,7 @@ def kernel_samples(profile):
 
 def test_without_the_flag_nothing_is_kept_or_sampled(fleet):
     it = fleet(10, "-profiling-cpu-rate", "1000")
-    assert capabilities(it.process.pid) == {0}
+    assert capabilities(it) == {0}
     state, profile, trace = captured(it)
     assert state == "not asked for"
     assert not kernel_samples(profile)
@@ -72,7 +72,7 @@ def test_without_the_flag_nothing_is_kept_or_sampled(fleet):
 
 def test_system_calls_have_stacks_in_the_kernel(fleet):
     it = fleet(10, "-profiling-kernel", "-profiling-cpu-rate", "1000")
-    assert capabilities(it.process.pid) == {KEPT & effective("/proc/self")}
+    assert capabilities(it) == {KEPT & effective("/proc/self")}
     state, profile, trace = captured(it)
     if state != "sampled":
         assert re.fullmatch(r"not sampled in \d+ of \d+ threads \(E\w+\)", state)
@@ -91,7 +91,7 @@ def test_system_calls_have_stacks_in_the_kernel(fleet):
     if trace.about["switches"] == "recorded":
         waits = {s[4]["args"]["wait"] for row in trace.threads.values() for s in row.of("off cpu")
                  if "args" in s[4]}
-        assert any("epoll" in w or "ep_poll" in w for w in waits), waits
+        assert any("epoll" in w or "ep_poll" in w for w in waits), (waits, trace.about)
 
 
 ELSEWHERE = "[blocked outside of our own waits]"

@@ -1,7 +1,6 @@
 """What profiles of a running nl6 say, held against what the kernel and the load know."""
 
 import concurrent.futures
-import os
 import re
 import socket
 import subprocess
@@ -57,7 +56,7 @@ class Load:
 
 
 def tasks(it):
-    return {int(t) for t in os.listdir(f"/proc/{it.process.pid}/task")}
+    return {int(task.name) for task in it.tasks()}
 
 
 def cpu_s(it):
