@@ -50,7 +50,7 @@ void waits_set_hooks(struct waits_hooks *hooks)
 
 void waits_hush(void)
 {
-	nl6_self.hushed = true;
+	__atomic_store_n(&nl6_self.hushed, true, __ATOMIC_RELAXED); /* others read it */
 }
 
 void waits_after_fork(void)

@@ -116,7 +116,7 @@ static void gone(void *arg, struct self *self)
 		finish(t, clk_ns(b->env.clk));
 		t->own_ns = __atomic_load_n(&self->offcpu_ns, __ATOMIC_RELAXED);
 		t->label = __atomic_load_n(&self->label, __ATOMIC_RELAXED);
-		t->hushed = self->hushed;
+		t->hushed = __atomic_load_n(&self->hushed, __ATOMIC_RELAXED);
 		t->self = NULL;
 	}
 }

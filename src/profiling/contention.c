@@ -333,7 +333,8 @@ static void claim(void *arg, struct self *thread)
 	struct claims *cl = arg;
 	uint32_t was = __atomic_load_n(&thread->waiting, __ATOMIC_SEQ_CST);
 	/* Its end, if that comes now, sees the claim or has been counted when hooks have passed. */
-	bool mine = cl->n < cl->room && was != WAIT_NONE && !thread->hushed &&
+	bool mine = cl->n < cl->room && was != WAIT_NONE &&
+		    !__atomic_load_n(&thread->hushed, __ATOMIC_RELAXED) &&
 		    __atomic_compare_exchange_n(&thread->waiting, &was, was | WAIT_CLAIMED, false,
 			    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	waits_pass(thread);

@@ -536,6 +536,36 @@ START_TEST(the_hushed_are_not_told_of)
 }
 END_TEST
 
+static void hush_and_wait(void *arg)
+{
+	struct wait w;
+	waits_hush();
+	while (!__atomic_load_n((bool *)arg, __ATOMIC_RELAXED)) {
+		wait_begins(&w, WAIT_COND);
+		(void)sched_yield();
+		wait_ends(&w, NULL, NULL);
+	}
+}
+
+START_TEST(a_thread_is_hushed_while_a_capture_ends)
+{
+	struct bench b = opened(0, 0, &clk_system);
+	for (int i = 0; i < 50; i++) {
+		struct thread *t;
+		bool over = false;
+		struct thread_conf conf = {"hushed-0", &label_waiter, hush_and_wait, &over};
+		ck_assert_int_eq(thread_start(&mem_libc, &conf, &t), 0);
+		for (int k = 0; k < 10; k++) {
+			ck_assert_int_eq(contention_offcpu_start(b.c), 0);
+			ck_assert_int_eq(contention_offcpu_stop(b.c, NULL), 0);
+		}
+		__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+		ck_assert_ptr_null(thread_join(t));
+	}
+	closed(&b);
+}
+END_TEST
+
 static int open_it(struct fake *f, void *arg)
 {
 	struct contention_env env = {f->mem, f->clk, arg};
@@ -564,4 +594,5 @@ END_TEST
 UNIT_MAIN(contention_is_charged_to_who_held_the_lock, each_of_a_crowd_is_counted_once,
 	waits_are_charged_to_who_waits, what_stands_for_many_is_scaled,
 	a_capture_holds_what_began_before_and_goes_on, opens_and_closes_under_load,
-	the_hushed_are_not_told_of, each_allocation_may_fail)
+	the_hushed_are_not_told_of, a_thread_is_hushed_while_a_capture_ends,
+	each_allocation_may_fail)
