@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define IDLE_S 30L		   /* a connection is kept */
 #define BODY_MAX_BYTES (64u << 10) /* of an answer are read; what comes after it says no more */
 
 struct fetch {
@@ -49,7 +48,6 @@ int fetch_new(const struct mem *mem, const struct fetch_conf *conf, struct fetch
 	long n = conf->connections;
 	(void)curl_multi_setopt(f->multi, CURLMOPT_MAX_HOST_CONNECTIONS, n);
 	(void)curl_multi_setopt(f->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, n);
-	(void)curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, n);
 	*ret_fetch = f;
 	return 0;
 }
@@ -111,7 +109,9 @@ static CURLcode set_manners(CURL *e, const struct fetch_conf *conf)
 	SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
 	SET(CURLOPT_PATH_AS_IS, 1L);
 	SET(CURLOPT_TIMEOUT_MS, (long)conf->timeout_ms);
-	SET(CURLOPT_MAXAGE_CONN, IDLE_S);
+	/* On a kept connection that ends without an answer libcurl would send the request again,
+	 * though it may have been obeyed (RFC 9110 9.2.2). */
+	SET(CURLOPT_FORBID_REUSE, 1L);
 	SET(CURLOPT_USERAGENT, conf->user_agent);
 	/* A resolver that hangs is left alone at the end. */
 	SET(CURLOPT_QUICK_EXIT, 1L);

@@ -1,6 +1,6 @@
 /* HTTP requests that we make, several at once from one thread, by libcurl. Nothing is taken from
  * the environment: no proxy, no .netrc, no cookies. No redirect is followed. Servers are verified.
- */
+ * Each request is sent once, on a connection of its own. */
 #pragma once
 #include "base/attr.h"
 #include "base/fault.h"

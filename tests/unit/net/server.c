@@ -36,12 +36,19 @@ static bool tell(int fd, const char *text)
 	return send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text);
 }
 
-static void serve_one(struct server *s, int fd)
+static void take_request(struct server *s, int fd)
 {
 	char buf[sizeof(s->last)] = "";
 	read_request(fd, buf, sizeof(buf));
+	if (!buf[0])
+		return;
 	memcpy(s->last, buf, sizeof(buf));
 	(void)__atomic_add_fetch(&s->requests, 1, __ATOMIC_RELEASE);
+}
+
+static void serve_one(struct server *s, int fd)
+{
+	take_request(s, fd);
 	if (!s->answer && s->n_held < ARRAY_SIZE(s->held)) {
 		s->held[s->n_held++] = fd;
 		return;
@@ -51,6 +58,8 @@ static void serve_one(struct server *s, int fd)
 		there = tell(fd, s->again);
 		(void)usleep(s->again_us);
 	}
+	if (s->cuts)
+		take_request(s, fd);
 	(void)close(fd);
 }
 

@@ -11,6 +11,7 @@ struct server {
 	 * nothing. */
 	const char *again;
 	uint32_t again_us;
+	bool cuts; /* takes another request on the same connection, and ends it without an answer */
 	uint16_t port;
 	uint32_t requests; /* read with server_count */
 	char last[8192];   /* the last request, or its beginning; when it is counted */

@@ -391,32 +391,45 @@ START_TEST(a_resolver_that_hangs_holds_nobody_up)
 }
 END_TEST
 
-struct waiter {
-	struct fetch *f;
-	bool over;
-};
-
 static void wait_long(void *arg)
 {
-	struct waiter *w = arg;
-	fetch_run(w->f, LONG_MS);
-	fetch_run(w->f, 0);
-	__atomic_store_n(&w->over, true, __ATOMIC_RELEASE);
+	fetch_run(arg, LONG_MS);
 }
 
 START_TEST(another_thread_ends_the_wait)
 {
-	struct waiter w = {0};
+	struct fetch *f;
 	struct thread *t;
-	ck_assert_int_eq(fetch_new(&mem_libc, &plain, &w.f), 0);
+	ck_assert_int_eq(fetch_new(&mem_libc, &plain, &f), 0);
 	uint64_t begun_ns = clk_ns(&clk_system);
-	struct thread_conf conf = {"waiter", NULL, wait_long, &w};
+	struct thread_conf conf = {"waiter", NULL, wait_long, f};
 	ck_assert_int_eq(thread_start(&mem_libc, &conf, &t), 0);
-	fetch_wake(w.f);
+	fetch_wake(f);
 	(void)thread_join(t);
-	ck_assert(__atomic_load_n(&w.over, __ATOMIC_ACQUIRE));
 	ck_assert_uint_lt(clk_ns(&clk_system) - begun_ns, LONG_MS * NS_PER_MS / 2);
-	(void)fetch_free(w.f);
+	(void)fetch_free(f);
+}
+END_TEST
+
+START_TEST(a_request_is_sent_once)
+{
+	struct server s = {
+		.answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", .cuts = true};
+	struct seen seen = {0};
+	struct fetch *f;
+	char url[64];
+	server_begin(&s);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", s.port);
+	ck_assert_int_eq(fetch_new(&mem_libc, &plain, &f), 0);
+	for (uint32_t n = 1; n <= 3; n++) {
+		ck_assert_int_eq(post(f, url, &seen), 0);
+		while (seen.calls < n)
+			fetch_run(f, LONG_MS);
+		ck_assert_int_eq(seen.status, 200);
+		ck_assert_uint_eq(server_count(&s), n);
+	}
+	(void)fetch_free(f);
+	server_end(&s);
 }
 END_TEST
 
@@ -476,4 +489,5 @@ UNIT_MAIN(what_is_asked, any_status_is_an_answer, an_answer_that_is_none_is_told
 	only_http_and_no_credentials_in_the_url, no_proxy_is_taken_from_the_environment,
 	a_proxy_that_is_given_is_used_whatever_the_environment_says,
 	no_credentials_are_taken_from_a_home, a_resolver_that_hangs_holds_nobody_up,
-	another_thread_ends_the_wait, the_end_cancels, each_allocation_may_fail)
+	another_thread_ends_the_wait, a_request_is_sent_once, the_end_cancels,
+	each_allocation_may_fail)
