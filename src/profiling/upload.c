@@ -135,9 +135,12 @@ static void on_answer(void *arg, const struct fetch_answer *a)
 	if (a->status == 200) {
 		count_success(u, s->bytes);
 	} else if (a->status) {
+		size_t bytes = MIN(a->body_bytes, sizeof(why.text));
+		while (bytes && strchr("\r\n \t", a->body[bytes - 1])) /* bodies end in a newline */
+			bytes--;
 		(void)fault_set(&why, -EIO, "", NULL,
-			"upload profile: failed to upload: (%d) '%.*s'", a->status,
-			(int)MIN(a->body_bytes, sizeof(why.text)), a->body);
+			"upload profile: failed to upload: (%d) '%.*s'", a->status, (int)bytes,
+			a->body);
 		if (a->status == 429 || a->status == 503)
 			hold(u, a->retry_after_s);
 	} else {

@@ -126,8 +126,8 @@ END_TEST
 START_TEST(what_is_refused_is_told_and_not_tried_again)
 {
 	struct server s = {
-		.answer = "HTTP/1.1 422 No\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
-			  "bad\x01profile!"};
+		.answer = "HTTP/1.1 422 No\r\nContent-Length: 14\r\nConnection: close\r\n\r\n"
+			  "bad\x01profile!\r\n"};
 	struct scene c;
 	server_begin(&s);
 	scene_begin(&c, s.port);
