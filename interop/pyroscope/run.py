@@ -162,10 +162,10 @@ class Bench:
 
 def run(folder):
     scrape = os.environ.get("NL6_PYROSCOPE_SCRAPE_ADDR", "127.0.0.1:18080")
-    relay = Relay(scrape)
     try:
+        relay = Relay(scrape)
         servers = choose()(folder, scrape)
-    except Unreachable as e:
+    except (Unreachable, OSError) as e:
         print(f"FAIL  the servers: {e}\n0 passed, 1 failed")
         return False
     print(f"servers: {servers.how}, Pyroscope {servers.url}; scraped at {scrape}; nl6: {NL6}")
