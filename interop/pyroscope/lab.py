@@ -33,7 +33,7 @@ class Lab:
         self.process = subprocess.Popen(
             [str(NL6), "-port", "0", "-snmp-port", "0", "-auto-start-ip", LAB + "1",
              "-auto-count", str(DEVICES), "-auto-round-robin", *flags],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.stderr, "ab"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.stderr, "wb"),
             env=clean, cwd=folder)
         self.load = None
         try:

@@ -63,7 +63,7 @@ class Process:
         try:
             self.process = subprocess.Popen(
                 command, cwd=folder / name, env=os.environ | env, stdin=subprocess.DEVNULL,
-                stdout=open(self.log, "ab"), stderr=subprocess.STDOUT)
+                stdout=open(self.log, "wb"), stderr=subprocess.STDOUT)
         except OSError as e:
             raise Unreachable(f"{name}: {e}") from e
 
