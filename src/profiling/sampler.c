@@ -35,6 +35,9 @@ struct sampler {
 	struct snapshot *asking;
 	int kernel_error; /* of the last thread whose kernel stacks cannot be sampled */
 	uint64_t born;	  /* threads armed so far; spreads their first expiry */
+	/* Threads for which no memory was left: not in the list, and one of their names. */
+	uint32_t bare;
+	char bare_name[16];
 };
 struct sampler_reader {
 	struct sampler *sampler;
@@ -103,6 +106,9 @@ static void adopt_thread(void *arg, struct self *self)
 		       : MAP_FAILED;
 	if (ring == MAP_FAILED) {
 		mem_free(s->env.mem, t);
+		LOCK_SCOPE(&s->lock);
+		s->bare++;
+		memcpy(s->bare_name, self->name, sizeof(s->bare_name));
 		return;
 	}
 	mem_hook_mapped(ring, HANDLER_RING_WORDS * sizeof(uint64_t));
@@ -215,9 +221,11 @@ static void release_thread(void *arg, struct self *self)
 {
 	struct sampler *s = arg;
 	struct handler_thread *t = self->sampler;
-	if (!t)
-		return;
 	LOCK_SCOPE(&s->lock);
+	if (!t) {
+		s->bare--;
+		return;
+	}
 	if (t->has_timer)
 		(void)timer_delete(t->timer);
 	__atomic_store_n(&self->sampler, NULL, __ATOMIC_SEQ_CST);
@@ -417,8 +425,12 @@ uint32_t sampler_readers(struct sampler *s)
 void sampler_status(struct sampler *s, struct sampler_status *ret_status)
 {
 	LOCK_SCOPE(&s->lock);
-	struct sampler_status st = {
-		.hz = s->conf.hz, .sampling = s->sampling, .samples = s->samples};
+	struct sampler_status st = {.hz = s->conf.hz,
+		.sampling = s->sampling,
+		.samples = s->samples,
+		.threads = s->bare,
+		.threads_unarmed = s->bare};
+	memcpy(st.unarmed_name, s->bare_name, sizeof(st.unarmed_name));
 	sum_lost(s, st.lost);
 	memcpy(st.ends, s->ends, sizeof(st.ends));
 	for (struct handler_thread *t = s->threads; t; t = t->next) {

@@ -28,7 +28,8 @@ enum sampler_lost {
 struct sampler_status {
 	uint32_t hz;
 	bool sampling;
-	uint32_t threads, threads_unarmed; /* unarmed: no timer could be had (RLIMIT_SIGPENDING) */
+	uint32_t threads, threads_unarmed; /* unarmed: no timer could be had (RLIMIT_SIGPENDING), or
+					      no memory */
 	char unarmed_name[16];		   /* one of them */
 	uint64_t samples;		   /* weights summed since opened */
 	uint64_t lost[SAMPLER_LOST_N];

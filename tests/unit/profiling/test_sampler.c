@@ -231,6 +231,49 @@ START_TEST(closing_leaves_nothing_and_a_stray_signal_is_harmless)
 }
 END_TEST
 
+static void *wait_over(void *arg)
+{
+	unsigned *step = arg;
+	__atomic_store_n(step, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(step, __ATOMIC_ACQUIRE) == 1)
+		(void)usleep(1000);
+	return NULL;
+}
+
+START_TEST(a_thread_without_memory_for_it_is_told)
+{
+	struct fake f = fake_make();
+	AUTO(walker) struct walker *w = NULL;
+	struct sampler *s;
+	struct sampler_status st;
+	unsigned step = 0;
+	pthread_t t;
+	ck_assert_int_eq(walker_new(&mem_libc, &w), 0);
+	ck_assert_int_eq(sampler_open(&(struct sampler_env){f.mem, &clk_system, w},
+				 &(struct sampler_conf){100, false}, &s),
+		0);
+	do
+		sampler_status(s, &st);
+	while (st.threads < 2); /* until the sampler's own is there */
+	unsigned threads = st.threads;
+	ck_assert_uint_eq(st.threads_unarmed, 0);
+	fake_fail_at(&f, 0);
+	ck_assert_int_eq(pthread_create(&t, NULL, wait_over, &step), 0);
+	while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) == 0)
+		(void)usleep(1000);
+	sampler_status(s, &st);
+	ck_assert_uint_eq(st.threads, threads + 1);
+	ck_assert_uint_eq(st.threads_unarmed, 1);
+	__atomic_store_n(&step, 2, __ATOMIC_RELEASE);
+	ck_assert_int_eq(pthread_join(t, NULL), 0);
+	sampler_status(s, &st);
+	ck_assert_uint_eq(st.threads, threads);
+	ck_assert_uint_eq(st.threads_unarmed, 0);
+	ck_assert_ptr_null(sampler_close(s));
+	fake_done(&f);
+}
+END_TEST
+
 START_TEST(without_timers_it_says_so)
 {
 	struct rlimit old, none = {0, 0};
@@ -304,4 +347,4 @@ END_TEST
 UNIT_MAIN(samples_weigh_what_the_cpu_was_used, labels_follow_nested_scopes,
 	busy_threads_share_as_they_used, threads_come_and_go_while_sampling,
 	closing_leaves_nothing_and_a_stray_signal_is_harmless, without_timers_it_says_so,
-	every_thread_shows_its_stack)
+	a_thread_without_memory_for_it_is_told, every_thread_shows_its_stack)
