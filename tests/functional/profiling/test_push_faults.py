@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import signal
+import socket
 import time
 
 import pytest
@@ -285,3 +286,25 @@ def test_a_revert_is_pending_until_it_is_done(nl6, rude):
     data = until(FLUSH_S + 10, lambda: (lambda d: not d["revert_pending"] and d)(status(it)), "end")
     assert data["enabled"] is False
     until(20, lambda: it.stderr.count("[auto-revert after 200ms]") == 1, "line of the log")
+
+
+def test_a_resolver_that_hangs(nl6, tmp_path):
+    """Neither an upload nor the end waits for it longer than for a server."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.53.53.53", 53))
+        (tmp_path / "resolv").write_text(
+            "nameserver 127.53.53.53\noptions timeout:30 attempts:5\n")
+        (tmp_path / "nsswitch").write_text("hosts: files dns\n")
+        it = nl6("-profiling-pyroscope", "http://pyroscope.example:4040", prefix=(
+            "unshare", "-m", "sh", "-c",
+            f"mount --bind {tmp_path}/resolv /etc/resolv.conf && "
+            f"mount --bind {tmp_path}/nsswitch /etc/nsswitch.conf && exec \"$@\"", "sh"))
+        begun = time.monotonic()
+        pull_only(it)
+        assert 0.9 * UPLOAD_S < time.monotonic() - begun < FLUSH_S + 3 * SLOW
+        assert silent.recv(512), "it was not asked"
+        assert metrics(it)["nl6_push_errors_total"] == 3
+        assert turn(it, enabled=True).status == 200
+        it.signal(signal.SIGTERM)
+        assert it.wait(FLUSH_S + 10) == 0
+        assert time.monotonic() - begun < 2 * FLUSH_S + 6 * SLOW
