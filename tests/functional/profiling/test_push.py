@@ -91,7 +91,7 @@ def test_windows(fleet, pyroscope):
     with load(it):
         peer.wait_uploads(2, "process_cpu", 60)
         peer.wait_uploads(2, "memory", 60)
-    time.sleep(1)  # something to be left
+        make_busy(it, 0.1)  # something to be left
     off(it)
     assert names(peer.uploads) == sorted([*ALWAYS] * 3)
     for u in peer.uploads:
@@ -103,7 +103,7 @@ def test_windows(fleet, pyroscope):
     for name in ALWAYS:
         a, b, c = (u.span for u in peer.named(name))
         for from_s, until_s in (a, b):
-            assert WINDOW_S - 1 < until_s - from_s < WINDOW_S + 1
+            assert WINDOW_S - 1 < until_s - from_s < WINDOW_S + 3 * SLOW
         assert abs(b[0] - a[1]) < 0.5 and abs(c[0] - b[1]) < 0.5  # no gap
         assert c[1] - c[0] < WINDOW_S
     for kind in CPU, GOROUTINES:
@@ -111,7 +111,7 @@ def test_windows(fleet, pyroscope):
         assert peer.query(kind, subsystem="bogus") == []
     assert peer.query("memory:alloc_space:bytes:space:bytes", subsystem="api")
     for u in peer.named("process_cpu")[:2]:
-        assert WINDOW_S - 1 < u.profile.duration_ns / 1e9 < WINDOW_S + 1
+        assert WINDOW_S - 1 < u.profile.duration_ns / 1e9 < WINDOW_S + 3 * SLOW
     # The uploads of a window are apart, for the tenant's limit.
     at = [r.at for r in peer.requests]
     assert all(b > a for a, b in zip(at, at[1:]))
@@ -133,52 +133,52 @@ def test_rates_add_mutex_and_block(nl6, pyroscope):
         for t in ("contentions:count", "delay:nanoseconds")}
 
 
+def used(it):
+    """Seconds of the CPU that the program has used."""
+    fields = open(f"/proc/{it.process.pid}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def make_busy(it, seconds):
+    """GETBULKs as fast as they can be sent, until they have taken that much CPU; how much."""
+    ask = message(pdu(GETBULK, [binding("1.3.6.1.2.1.2.2")], b=50))
+    begun, end = used(it), time.monotonic() + 60 * SLOW
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.connect((it.net.address(), it.snmp_port))
+        while used(it) - begun < seconds:
+            assert time.monotonic() < end
+            for _ in range(50):
+                s.send(ask)
+    return used(it) - begun
+
+
 def test_off_sends_what_is_left_and_answers_then(fleet, pyroscope):
     peer = pyroscope()
     it = fleet(5)
     push_to(it, peer.url)
-    with load(it):
-        time.sleep(2)
+    make_busy(it, 0.5)
     off(it)
     done = time.monotonic()
     assert names(peer.uploads) == sorted(ALWAYS)
     assert max(r.at for r in peer.requests) < done
     for name in ALWAYS:
         from_s, until_s = peer.named(name)[0].span
-        assert 1.9 < until_s - from_s < WINDOW_S
+        assert 0.2 < until_s - from_s < 60 * SLOW
     assert peer.query(CPU, subsystem="snmp")[0] > 0
     time.sleep(1)
     assert len(peer.requests) == 3, "something came after it was off"
 
 
-def ask_much(it, seconds):
-    """GETBULKs as fast as they can be sent, whatever is answered."""
-    ask = message(pdu(GETBULK, [binding("1.3.6.1.2.1.2.2")], b=50))
-    end = time.monotonic() + seconds
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.connect((it.net.address(), it.snmp_port))
-        while time.monotonic() < end:
-            for _ in range(50):
-                s.send(ask)
-
-
 def test_the_cpu_in_a_window_is_what_the_process_used(fleet, pyroscope):
     peer = pyroscope()
     it = fleet(1, "-profiling-cpu-rate", "250")
-
-    def used():
-        fields = open(f"/proc/{it.process.pid}/stat").read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / 100
-
     push_to(it, peer.url)
-    begun = used()
-    ask_much(it, 5)
-    took = used() - begun
+    took = make_busy(it, 2)
     off(it)
     assert peer.named("process_cpu")[0].query["sampleRate"] == "250"
     sampled = sum(peer.query(CPU, subsystem="snmp")) / 1e9
     if SLOW == 1:  # a sanitizer's own threads are not sampled
-        assert took > 0.5 and 0.85 < sampled / took < 1.15, (sampled, took)
+        assert 0.85 < sampled / took < 1.15, (sampled, took)
 
 
 def test_what_the_status_tells(nl6, pyroscope):
@@ -200,7 +200,7 @@ def test_what_the_status_tells(nl6, pyroscope):
     counted = metrics(it)
     assert counted["nl6_push_uploads_total"] == 3
     assert counted["nl6_push_bytes_total"] == data["push"]["bytes"]
-    assert before - 1 < counted["nl6_push_last_upload_s"] < time.time() + 1
+    assert before - 1 < counted["nl6_push_last_upload_timestamp_seconds"] < time.time() + 1
     assert counted["nl6_push_errors_total"] == counted["nl6_push_dropped_total"] == 0
     off(it)
     assert "push" not in status(it) and metrics(it)["nl6_push_uploads_total"] == 6
