@@ -2,7 +2,10 @@
  * and the next 64 when all are answered. The devices of a range are asked in an order that meets
  * each once before any twice and no neighbours in turn.
  *   bench-snmp-get ADDR COUNT PORT get|get10|bulk|echo SECONDS
- * prints: replies, lost, seconds, bytes and objects of a reply. */
+ * prints: replies, lost, seconds, bytes and objects of a reply.
+ *   bench-snmp-get ADDR COUNT PORT get|get10|bulk|echo of PID
+ * goes on until its input ends, and after each line of it prints between two batches, when nothing
+ * is under way: replies, lost, and the CPU time in ns that process PID, the server, has used. */
 #include "base/addr.h"
 #include "base/clk.h"
 #include "wire/oid.h"
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BATCH 64
@@ -223,14 +227,59 @@ static uint32_t step_of(uint32_t count)
 	}
 }
 
+static void run_for(struct client *c, uint64_t run_ns)
+{
+	uint64_t start_ns = clk_ns(&clk_system), now_ns = start_ns;
+	for (; now_ns - start_ns < run_ns; now_ns = clk_ns(&clk_system)) {
+		c->id++;
+		send_batch(c);
+		receive_batch(c);
+	}
+	if (c->replies == 0)
+		fail("no reply");
+	(void)printf("%llu %llu %.6f %.1f %.2f\n", (unsigned long long)c->replies,
+		(unsigned long long)c->lost, (double)(now_ns - start_ns) / 1e9,
+		(double)c->bytes / (double)c->replies, (double)c->objects / (double)c->replies);
+}
+
+/* Of all its threads, those that have ended too. */
+static uint64_t process_cpu_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ts) < 0)
+		fail("no such process");
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void run_as_told(struct client *c, pid_t server)
+{
+	struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+	for (;;) {
+		c->id++;
+		send_batch(c);
+		receive_batch(c);
+		if (poll(&p, 1, 0) == 0)
+			continue;
+		char line[64];
+		uint64_t cpu_ns = process_cpu_ns(server);
+		if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
+			return;
+		(void)printf("%llu %llu %llu\n", (unsigned long long)c->replies,
+			(unsigned long long)c->lost, (unsigned long long)cpu_ns);
+		(void)fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct client c;
 	struct addr first;
 	int room = 4 << 20;
-	if (argc != 6 || addr_parse(argv[1], &first) < 0 || !addr_is_v4(&first)) {
+	bool told = argc == 7 && strcmp(argv[5], "of") == 0;
+	if ((argc != 6 && !told) || addr_parse(argv[1], &first) < 0 || !addr_is_v4(&first)) {
 		(void)fprintf(stderr, "usage: bench-snmp-get ADDR COUNT PORT "
-				      "get|get10|bulk|echo SECONDS\n");
+				      "get|get10|bulk|echo SECONDS|of PID\n");
 		return 2;
 	}
 	c.first = addr_v4_u32(&first);
@@ -243,17 +292,9 @@ int main(int argc, char **argv)
 	(void)setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	make_request(&c, argv[4]);
 	arm(&c);
-	uint64_t run_ns = (uint64_t)(strtod(argv[5], NULL) * 1e9);
-	uint64_t start_ns = clk_ns(&clk_system), now_ns = start_ns;
-	for (; now_ns - start_ns < run_ns; now_ns = clk_ns(&clk_system)) {
-		c.id++;
-		send_batch(&c);
-		receive_batch(&c);
-	}
-	if (c.replies == 0)
-		fail("no reply");
-	(void)printf("%llu %llu %.6f %.1f %.2f\n", (unsigned long long)c.replies,
-		(unsigned long long)c.lost, (double)(now_ns - start_ns) / 1e9,
-		(double)c.bytes / (double)c.replies, (double)c.objects / (double)c.replies);
+	if (told)
+		run_as_told(&c, (pid_t)atoi(argv[6]));
+	else
+		run_for(&c, (uint64_t)(strtod(argv[5], NULL) * 1e9));
 	return 0;
 }

@@ -1,6 +1,9 @@
 /* unwind_ends cost PAIRS: what sampling at 100 Hz takes from a thread that computes twenty calls
  * deep; prints for each pair its CPU time for some work without by that with a reader. Nothing but
  * the thread's own clock is looked at, so that it holds on a busy machine, too.
+ * unwind_ends sample ROUNDS: what one sample costs that thread, by signals it sends itself as the
+ * timer would, and what draining it costs; prints for each round the ns of a sample with all in the
+ * cache, of one after 8 MiB of other data, and of one drained. A signal's sending is in it.
  * unwind_ends memcpy|openssl|vdso WALKS: interrupts threads that work in code that is hard to walk
  * out of, by the CPU sampler at 1000 Hz and by asking for their stacks, until there are that many
  * walks. Prints how many walks there were, how many reached the thread's entry, and the other ends.
@@ -10,10 +13,13 @@
 #include "base/thread.h"
 #include "profiling/sampler.h"
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static LABEL_SUBSYSTEM(label_load, "load");
 static bool over;
@@ -185,55 +191,126 @@ static double work_ns(struct sampler *s)
 	return took_ns;
 }
 
-static int show_cost(unsigned long pairs)
+static void show_cost(struct sampler *s, unsigned long pairs)
 {
-	struct walker *walker;
-	struct sampler *s;
-	thread_adopt("main", &label_main);
-	must(walker_new(&mem_libc, &walker) == 0, "no walker");
-	struct sampler_env env = {&mem_libc, &clk_system, walker};
-	must(sampler_open(&env, &(struct sampler_conf){100}, &s) == 0, "no sampler");
 	(void)work_ns(s);
 	for (unsigned long i = 0; i < pairs; i++) {
 		double first_ns = work_ns(i % 2 ? s : NULL), second_ns = work_ns(i % 2 ? NULL : s);
 		(void)printf("%.6f\n", i % 2 ? second_ns / first_ns : first_ns / second_ns);
 	}
-	(void)sampler_close(s);
-	(void)walker_free(walker);
-	return 0;
 }
 
-int main(int argc, char **argv)
+#define BATCH 64
+#define OTHER_BYTES (8u << 20)
+
+struct batch {
+	unsigned char *other; /* NULL: all stays in the cache */
+	double ns;	      /* of a sample */
+};
+
+/* As handler_ask, but as a timer's. */
+static void send_sample(void)
+{
+	siginfo_t si = {0};
+	si.si_signo = SIGPROF;
+	si.si_code = SI_TIMER;
+	si.si_value.sival_ptr = nl6_self.sampler;
+	must(syscall(SYS_rt_tgsigqueueinfo, getpid(), nl6_self.tid, SIGPROF, &si) == 0, "signal");
+}
+
+__attribute__((noinline)) static void take_batch(unsigned depth, struct batch *b)
+{
+	if (depth) {
+		take_batch(depth - 1, b);
+		__asm__ volatile("" ::"r"(b) : "memory");
+		return;
+	}
+	uint64_t ns = 0;
+	for (unsigned i = 0; i < BATCH; i++) {
+		for (size_t at = 0; b->other && at < OTHER_BYTES; at += 64)
+			b->other[at]++;
+		uint64_t begun_ns = thread_cpu_ns();
+		send_sample();
+		ns += thread_cpu_ns() - begun_ns;
+	}
+	b->ns = (double)ns / BATCH;
+}
+
+static double drained_ns(struct sampler_reader *r)
+{
+	struct stacks *stacks;
+	uint64_t lasted_ns, begun_ns = thread_cpu_ns();
+	must(sampler_read_turn(r, &stacks, &lasted_ns) == 0, "no memory");
+	uint64_t ns = thread_cpu_ns() - begun_ns;
+	(void)stacks_free(stacks);
+	return (double)ns / BATCH;
+}
+
+static void show_samples(struct sampler *s, unsigned long rounds)
+{
+	struct batch warm = {NULL, 0}, cold = {calloc(1, OTHER_BYTES), 0};
+	struct sampler_reader *r;
+	struct sampler_status st;
+	struct stacks *stacks;
+	uint64_t lasted_ns;
+	must(cold.other != NULL, "no memory");
+	must(sampler_read_start(s, 1000, &r) == 0, "no reader");
+	for (unsigned long i = 0; i < rounds; i++) {
+		take_batch(20, &cold);
+		double drain_ns = drained_ns(r);
+		take_batch(20, &warm);
+		(void)drained_ns(r);
+		(void)printf("%.0f %.0f %.0f\n", warm.ns, cold.ns, drain_ns);
+	}
+	sampler_read_stop(r, &stacks, &lasted_ns);
+	(void)stacks_free(stacks);
+	free(cold.other);
+	sampler_status(s, &st);
+	must(st.samples >= rounds * 2 * BATCH, "samples were lost");
+}
+
+static void measure_walks(struct sampler *s, const char *mode, uint64_t wanted)
 {
 	struct crypto crypto;
-	struct walker *walker;
-	struct sampler *s;
 	struct sampler_reader *r;
 	struct stacks *stacks;
 	struct thread *threads[2];
 	uint64_t ns;
-	must(argc == 3, "usage: unwind_ends cost PAIRS | memcpy|openssl|vdso WALKS");
-	if (strcmp(argv[1], "cost") == 0)
-		return show_cost(strtoul(argv[2], NULL, 10));
 	struct thread_conf conf = {.name = "load", .label = &label_load, .arg = &crypto};
-	conf.run = strcmp(argv[1], "memcpy") == 0    ? copy
-		   : strcmp(argv[1], "openssl") == 0 ? encrypt
-						     : ask_clocks;
+	conf.run = strcmp(mode, "memcpy") == 0	  ? copy
+		   : strcmp(mode, "openssl") == 0 ? encrypt
+						  : ask_clocks;
 	if (conf.run == encrypt)
 		crypto = crypto_open();
-	thread_adopt("main", &label_main);
-	must(walker_new(&mem_libc, &walker) == 0, "no walker");
-	struct sampler_env env = {&mem_libc, &clk_system, walker};
-	must(sampler_open(&env, &(struct sampler_conf){1000}, &s) == 0, "no sampler");
 	must(sampler_read_start(s, 1000, &r) == 0, "no reader");
 	for (unsigned i = 0; i < ARRAY_SIZE(threads); i++)
 		must(thread_start(&mem_libc, &conf, &threads[i]) == 0, "no thread");
-	measure(s, strtoull(argv[2], NULL, 10));
+	measure(s, wanted);
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < ARRAY_SIZE(threads); i++)
 		thread_join(threads[i]);
 	sampler_read_stop(r, &stacks, &ns);
 	(void)stacks_free(stacks);
+}
+
+int main(int argc, char **argv)
+{
+	struct walker *walker;
+	struct sampler *s;
+	must(argc == 3, "usage: unwind_ends cost PAIRS|sample ROUNDS|memcpy|openssl|vdso WALKS");
+	unsigned long n = strtoul(argv[2], NULL, 10);
+	bool cost = strcmp(argv[1], "cost") == 0, sample = strcmp(argv[1], "sample") == 0;
+	thread_adopt("main", &label_main);
+	must(walker_new(&mem_libc, &walker) == 0, "no walker");
+	struct sampler_env env = {&mem_libc, &clk_system, walker};
+	struct sampler_conf conf = {cost || sample ? 100 : 1000};
+	must(sampler_open(&env, &conf, &s) == 0, "no sampler");
+	if (cost)
+		show_cost(s, n);
+	else if (sample)
+		show_samples(s, n);
+	else
+		measure_walks(s, argv[1], n);
 	(void)sampler_close(s);
 	(void)walker_free(walker);
 	return 0;
