@@ -147,7 +147,7 @@ class Handler(BaseHTTPRequestHandler):
             self.check_request()
             with self.peer.lock:
                 upload = ingest(self.noted.query, self.headers["Content-Type"] or "",
-                                self.noted.body, self.peer.bucket)
+                                self.noted.body, self.peer.bucket, judged=self.peer.judges)
         except Refused as e:
             self.noted.why = e.why
             body = json.dumps({"code": "invalid", "message": e.why}).encode()
@@ -189,7 +189,7 @@ class Pyroscope:
     def __init__(self, base="", tls=None, basic=None, tenants=None):
         self.base, self.tls, self.basic, self.tenants = base, tls, basic, tenants
         self.behave, self.rules, self.requests, self.store = None, [], [], Store()
-        self.bucket, self.lock = Bucket(), threading.Lock()
+        self.bucket, self.lock, self.judges = Bucket(), threading.Lock(), True
         self.connections, self.most_connections, self.all_connections = {}, 0, 0
         self.failed_connections = 0
         self.port, self.server, self.expect_faults = 0, None, False

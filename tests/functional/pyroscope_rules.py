@@ -362,8 +362,8 @@ def check_query(pairs, now, faults):
         faults.append(f"query: until {span[1]} at {now}")
 
 
-def ingest(query_text, content_type, body, bucket=None, now=None):
-    """An Upload, or Refused."""
+def ingest(query_text, content_type, body, bucket=None, now=None, judged=True):
+    """An Upload, or Refused. judged: by pprof_judge as well, which takes its time."""
     now, lost, faults = time.time() if now is None else now, [], []
     refuse_unless(len(body) <= MAX_BODY, "too large", 413)
     pairs = parse_qsl(query_text, keep_blank_values=True, errors="replace")
@@ -394,7 +394,8 @@ def ingest(query_text, content_type, body, bucket=None, now=None):
                            bucket)
     profile = None
     try:
-        profile = pprof_judge.judge(data, "block" if stored.name == "block" else None, now)
+        if judged:
+            profile = pprof_judge.judge(data, "block" if stored.name == "block" else None, now)
     except Bad as e:
         faults.append(f"judge: {e}")
     return Upload(query, app, labels, parts, config, data, stored, profile, lost, faults)
