@@ -411,12 +411,14 @@ static int live(struct nl6 *n)
 	return fault_status(&fault, r < 0 ? r : 0);
 }
 
-/* Variables that libraries obey by themselves: no one's keys of TLS go to a file, nor are modules
- * loaded or authorities trusted, because of an environment that was meant for others. */
+/* Variables that libraries obey by themselves: no keys of TLS go to a file, no modules are loaded,
+ * no authorities trusted and no names taken for others because of an environment that was meant for
+ * other programs. */
 static void forget_foreign(void)
 {
 	static const char *const names[] = {"SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR",
-		"OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES"};
+		"OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "HOSTALIASES", "LOCALDOMAIN",
+		"RES_OPTIONS"};
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		(void)unsetenv(names[i]);
 }

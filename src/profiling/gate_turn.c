@@ -241,9 +241,12 @@ static void end_turn(struct gate *g, const struct gate_turning *turn)
 	gate_finish(turn->job, r);
 }
 
-static void begin_turn(struct gate *g, const struct gate_turning *turn)
+static void begin_turn(struct gate *g, struct gate_turning *turn)
 {
-	if (!g->push || keeps_push(g, &turn->to)) {
+	bool keeps = g->push && keeps_push(g, &turn->to);
+	if (keeps) /* also as it was spelt */
+		turn->to = g->now;
+	if (!g->push || keeps) {
 		end_turn(g, turn);
 		return;
 	}

@@ -20,8 +20,8 @@ struct push_env { /* borrowed */
 	void (*idle)(void *arg); /* see upload.h */
 	void *arg;
 };
-/* Begins the first window; does not touch the network. -EINVAL (PUSH_CONF_FOREIGN is set, a file of
- * a certificate) and -EAGAIN with a fault; -ENOMEM. */
+/* Begins the first window; does not touch the network. -EINVAL (PUSH_CONF_FOREIGN is set) and
+ * -EAGAIN (no thread) with a fault; -ENOMEM. */
 MUST_CHECK int push_start(const struct push_env *env, const struct push_conf *conf,
 	const char *address, struct capture_tools *t, struct push **ret_push,
 	struct fault *reterr_fault);

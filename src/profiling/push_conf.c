@@ -58,8 +58,11 @@ static int check_tag(const char *tag, struct fault *f)
 			"NAME=VALUE; a name of letters, digits, _ and ., not a digit nor __ first",
 			"not a label: %.60s", tag);
 	/* Series have each label once: this one would hide the samples' own. */
-	if (n == strlen("subsystem") && strncmp(tag, "subsystem", n) == 0)
+	if (strncmp(tag, "subsystem=", n + 1) == 0)
 		return fault_set(f, -EINVAL, field, NULL, "subsystem is a label of the samples");
+	if (strncmp(tag, "pyroscope_spy=", n + 1) == 0)
+		return fault_set(
+			f, -EINVAL, field, NULL, "pyroscope_spy is the server's own label");
 	const char *value = tag + n + 1;
 	if (!value[0] || value[0] == ' ' || value[strlen(value) - 1] == ' ')
 		return fault_set(f, -EINVAL, field, NULL,
@@ -138,6 +141,9 @@ static int check_address(const struct push_conf *c, struct fault *f)
 		r = fault_set(f, -EINVAL, "-profiling-pyroscope", NULL,
 			PUSH_CONF_FOREIGN
 			" is set in the environment and would divert the push: unset it");
+	if (r == 0 && c->proxy && strchr(c->proxy, '@'))
+		return fault_set(f, -EINVAL, "-profiling-pyroscope-proxy", "http://HOST:PORT",
+			"must not embed credentials");
 	if (r == 0 && c->proxy)
 		r = address_check(c->proxy, "-profiling-pyroscope-proxy", f);
 	return r;

@@ -45,8 +45,8 @@ struct upload_conf {				    /* copied */
 	uint32_t n_tags;
 };
 struct upload;
-/* Does not touch the network. -EINVAL with a fault (a certificate that cannot be read), -ENOMEM,
- * -EAGAIN (no thread). */
+/* Does not touch the network: what is wrong with a certificate is told when it is first used.
+ * -ENOMEM; -EAGAIN (no thread) with a fault. */
 MUST_CHECK int upload_start(const struct upload_env *env, const struct upload_conf *conf,
 	struct upload **ret_upload, struct fault *reterr_fault);
 /* Cancels what is on its way, forgets (and counts as dropped) what waits, ends the thread. Takes

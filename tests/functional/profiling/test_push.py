@@ -319,6 +319,7 @@ def test_the_same_address_does_nothing(nl6, pyroscope, spelling):
     reply = turn(it, enabled=True, **more)
     assert reply.status == 200 and reply.data["pushing"] is True
     assert reply.data["sampler"]["opened_at"] == opened["sampler"]["opened_at"]
+    assert reply.data["server_address"] == peer.url
     assert peer.requests == [] and "(unchanged)" in it.stderr
     off(it)
     assert len({u.stored.session for u in peer.uploads}) == 1 and len(peer.uploads) == 3

@@ -61,7 +61,7 @@ static int check_tags(struct fault *f, uint32_t n, const char *const *items)
 START_TEST(tags_are_labels_that_can_be_sent)
 {
 	static const char *const bad[] = {"x", "=v", "a=", "a b=v", "a-b=v", "1a=v", "__name__=x",
-		"a= v", "a=v ", "a=v,b", "a={v", "a=v}", "subsystem=x", "ä=v"};
+		"a= v", "a=v ", "a=v,b", "a={v", "a=v}", "subsystem=x", "pyroscope_spy=x", "ä=v"};
 	static const char *const good[] = {
 		"a=v", "service_name=lab 2", "A_1.b=x=y", "_a=/-:", "version=1", "subsystems=x"};
 	static const char *const twice[] = {"a=1", "b=1", "a=2"}, *const prefix[] = {"a=1", "aa=1"};
