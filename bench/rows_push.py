@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from rows_profiler import FIRST, Server, why
+from rows_profiler import FIRST, Server, snmp_load, why
 
 FLEETS = (5_000, 30_000, 200_000, 1_000_000)
 LINE_MS = 150  # of one core in a window: the original's own limit for its forced collection
@@ -152,7 +152,7 @@ def pushes_anew(server, address, over):
 
 
 def unwinds_over_tls(build, wanted, seconds):
-    """At 1,000 Hz, while profiles are uploaded over TLS one after the other."""
+    """At 1,000 Hz, while profiles are uploaded over TLS one after the other and agents answer."""
     over = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
         cert, tls = self_signed(folder)
@@ -163,13 +163,14 @@ def unwinds_over_tls(build, wanted, seconds):
             pusher = threading.Thread(target=pushes_anew, args=(server, sink.address, over))
             pusher.start()
             samples, short, tls_samples = 0, {}, 0
-            while samples < wanted:
-                profile = server.profile(seconds)
-                samples += profile.total("samples")
-                tls_samples += sum(s.values[0] for s in profile.samples
-                                   if any(name.startswith("SSL_") for name in s.stack))
-                for reason, n in profile.truncated().items():
-                    short[reason] = short.get(reason, 0) + n
+            with snmp_load(server):
+                while samples < wanted:
+                    profile = server.profile(seconds)
+                    samples += profile.total("samples")
+                    tls_samples += sum(s.values[0] for s in profile.samples
+                                       if any(name.startswith("SSL_") for name in s.stack))
+                    for reason, n in profile.truncated().items():
+                        short[reason] = short.get(reason, 0) + n
             over.set()
             pusher.join()
     yield ("stacks that reach the entry, push over TLS", [1 - sum(short.values()) / samples],

@@ -1,6 +1,7 @@
 """A push while a large fleet is polled: every window adds up to the CPU time that was used, windows
 come when they should, and nothing grows."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from program import FULL, NL6  # noqa: E402
 from pyroscope_peer import Pyroscope  # noqa: E402
 from test_million import START, anonymous_kib, booted  # noqa: E402
 
+TOOLS = pathlib.Path(os.environ.get("TEST_TOOLS", NL6.parent)).resolve()
 DEVICES = 200_000
 WINDOWS = 40 if FULL else 2
 WINDOW_S = 15
@@ -40,7 +42,7 @@ def test_windows_add_up_under_load(nl6):
     try:
         it, _ = booted(nl6, DEVICES)
         load = subprocess.Popen(
-            [NL6.parent / "bench/bench-snmp-get", START, str(DEVICES), str(it.snmp_port), "get",
+            [TOOLS / "bench/bench-snmp-get", START, str(DEVICES), str(it.snmp_port), "get",
              str((WINDOWS + 3) * WINDOW_S)], stdout=subprocess.PIPE, text=True)
         try:
             peer.it = it
