@@ -82,7 +82,7 @@ def check_job(u):
 
 
 def test_windows(fleet, pyroscope):
-    """Two whole ones and what was left, from the start of the program on, under load."""
+    """Two whole ones or more and what was left, from the start of the program on, under load."""
     peer = pyroscope()
     it = fleet(20, "-profiling-pyroscope", peer.url)
     data = status(it)
@@ -93,7 +93,8 @@ def test_windows(fleet, pyroscope):
         peer.wait_uploads(2, "memory", 60)
         make_busy(it, 0.1)  # something to be left
     off(it)
-    assert names(peer.uploads) == sorted([*ALWAYS] * 3)
+    n = len(peer.named("process_cpu"))
+    assert n >= 3 and names(peer.uploads) == sorted([*ALWAYS] * n)
     for u in peer.uploads:
         check_job(u)
         assert u.stored.time_ns <= int(u.query["until"]) + 10**9
@@ -101,11 +102,11 @@ def test_windows(fleet, pyroscope):
     assert peer.store.type_ids(service_name="nl6") == MEMORY | {
         CPU, SAMPLES, GOROUTINES}
     for name in ALWAYS:
-        a, b, c = (u.span for u in peer.named(name))
-        for from_s, until_s in (a, b):
+        spans = sorted(u.span for u in peer.named(name))
+        for from_s, until_s in spans[:-1]:
             assert WINDOW_S - 1 < until_s - from_s < WINDOW_S + 3 * SLOW
-        assert abs(b[0] - a[1]) < 0.5 and abs(c[0] - b[1]) < 0.5  # no gap
-        assert c[1] - c[0] < WINDOW_S
+        assert all(abs(b[0] - a[1]) < 0.5 for a, b in zip(spans, spans[1:]))  # no gap
+        assert spans[-1][1] - spans[-1][0] < WINDOW_S + 3 * SLOW
     for kind in CPU, GOROUTINES:
         assert len(peer.query(kind, subsystem="snmp", service_name="nl6")) >= 2
         assert peer.query(kind, subsystem="bogus") == []
