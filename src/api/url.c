@@ -1,4 +1,5 @@
 #include "api/url.h"
+#include "base/text.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,29 +13,11 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
 static bool utf8_is_valid(const char *s)
 {
-	for (const uint8_t *p = (const uint8_t *)s; *p;) {
-		unsigned more = *p < 0x80   ? 0
-				: *p < 0xc2 ? 9
-				: *p < 0xe0 ? 1
-				: *p < 0xf0 ? 2
-				: *p < 0xf5 ? 3
-					    : 9;
-		if (more == 9)
+	for (unsigned n; *s; s += n)
+		if ((n = text_utf8_bytes(s)) == 0)
 			return false;
-		uint32_t c = more == 0 ? *p : *p & (0x3f >> more);
-		p++;
-		for (unsigned i = 0; i < more; i++, p++) {
-			if ((*p & 0xc0) != 0x80)
-				return false;
-			c = c << 6 | (*p & 0x3f);
-		}
-		if ((more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
-			(more == 3 && (c < 0x10000 || c > 0x10ffff)))
-			return false;
-	}
 	return true;
 }
 

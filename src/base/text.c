@@ -74,9 +74,9 @@ void text_printf(struct text *t, const char *fmt, ...)
 	va_end(again);
 }
 
-/* Bytes of the valid UTF-8 character at s (RFC 3629 4), 0 when it is not one. */
-static unsigned utf8_bytes(const unsigned char *s)
+unsigned text_utf8_bytes(const char *utf8)
 {
+	const unsigned char *s = (const unsigned char *)utf8;
 	unsigned char low = 0x80, high = 0xbf;
 	unsigned n;
 	if (s[0] < 0x80)
@@ -107,7 +107,7 @@ size_t text_json_char(const char **s, char out[static TEXT_JSON_CHAR_BYTES])
 	static const char hex[] = "0123456789abcdef", named[] = "\"\\\b\f\n\r\t",
 			  letters[] = "\"\\bfnrt";
 	const unsigned char *u = (const unsigned char *)*s;
-	unsigned n = utf8_bytes(u);
+	unsigned n = text_utf8_bytes(*s);
 	*s += n ? n : 1;
 	if (n == 0) {
 		memcpy(out, "\\ufffd", 6);

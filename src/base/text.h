@@ -31,6 +31,9 @@ void text_json(struct text *t, const char *s);
  * returns the bytes written, without a NUL. */
 #define TEXT_JSON_CHAR_BYTES 6
 size_t text_json_char(const char **s, char out[static TEXT_JSON_CHAR_BYTES]);
+/* Bytes of the well-formed UTF-8 character at s (RFC 3629 4), 1 for the NUL at the end; 0 when it
+ * is not one. */
+unsigned text_utf8_bytes(const char *s);
 /* "key":value pairs: writes a comma unless the last byte is { or [ or the text is empty. */
 void text_key(struct text *t, const char *key);
 void text_kv_str(struct text *t, const char *key, const char *value); /* NULL: null */

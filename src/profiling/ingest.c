@@ -11,35 +11,19 @@ static bool is_unsafe(unsigned char c)
 	return c < ' ' || c == 0x7f || c == ',' || c == '{' || c == '}';
 }
 
-/* Bytes of the valid UTF-8 sequence at s (RFC 3629 4), 0: there is none. */
-static size_t utf8_bytes(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-	bool outside = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-	return overlong || outside ? 0 : n;
-}
-
 static void put_value(struct text *to, const char *value)
 {
-	const unsigned char *s = (const unsigned char *)value;
-	size_t end = strlen(value), done = 0;
-	while (end && value[end - 1] == ' ')
+	const char *s = value + strspn(value, " "), *end = value + strlen(value);
+	while (end > s && end[-1] == ' ')
 		end--;
-	s += strspn(value, " ");
-	for (size_t n; s < (const unsigned char *)value + end && done < VALUE_BYTES; s += n) {
-		n = utf8_bytes(s);
-		bool safe = n > 1 || (n == 1 && !is_unsafe(*s));
-		if (done + n > VALUE_BYTES)
-			return;
-		text_write(to, safe ? (const char *)s : "_", safe ? n : 1);
-		done += safe ? n : 1;
+	for (unsigned n, done = 0; s < end; s += n) {
+		n = text_utf8_bytes(s);
+		bool safe = n > 1 || (n == 1 && !is_unsafe((unsigned char)*s));
 		n = n ? n : 1;
+		done += n;
+		if (done > VALUE_BYTES)
+			return;
+		text_write(to, safe ? s : "_", n);
 	}
 }
 
@@ -49,8 +33,6 @@ void ingest_name(const struct upload_tag *tags, uint32_t n_tags, uint64_t sessio
 	struct upload_tag all[NAME_TAGS];
 	uint32_t n = MIN(n_tags, NAME_TAGS - 1u);
 	(void)snprintf(id, sizeof(id), "%016lx", (unsigned long)session);
-	/* An upper-case letter comes before it, a small one after: a place of its own, like others.
-	 */
 	all[0] = (struct upload_tag){"__session_id__", id};
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = i + 1;

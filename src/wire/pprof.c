@@ -141,37 +141,20 @@ static void put_message(struct pprof *p, unsigned field)
 		p->err = -ENOMEM;
 }
 
-/* Bytes of a well-formed UTF-8 sequence at s, 0 when it is none (RFC 3629 4). */
-static size_t utf8_bytes(const uint8_t *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* The string's index in the table, which is its id less one: index 0 is "". */
 static uint64_t string_index(struct pprof *p, const char *s)
 {
 	bool fresh;
 	size_t good = 0, n;
-	const uint8_t *u = (const uint8_t *)(s ? s : "");
-	while (u[good] && (n = utf8_bytes(u + good)) > 0)
+	const char *u = s ? s : "";
+	while (u[good] && (n = text_utf8_bytes(u + good)) > 0)
 		good += n;
 	if (!u[good])
 		return intern_add(p, &p->strings, u, good, &fresh) - 1;
 	struct text clean = TEXT(p->mem);
 	for (size_t i = 0; u[i]; i += n ? n : 1) {
-		n = utf8_bytes(u + i);
-		text_write(&clean, n ? (const void *)(u + i) : "?", n ? n : 1);
+		n = text_utf8_bytes(u + i);
+		text_write(&clean, n ? u + i : "?", n ? n : 1);
 	}
 	if (clean.err < 0)
 		p->err = -ENOMEM;

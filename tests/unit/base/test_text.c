@@ -76,6 +76,22 @@ START_TEST(json_strings_are_escaped)
 }
 END_TEST
 
+START_TEST(utf8_characters_are_measured)
+{
+	static const struct {
+		const char *s;
+		unsigned bytes;
+	} of[] = {{"", 1}, {"a", 1}, {"\x7f", 1}, {"\xc3\xa4", 2}, {"\xe0\xa0\x80", 3},
+		{"\xed\x9f\xbf", 3}, {"\xf0\x90\x80\x80", 4}, {"\xf4\x8f\xbf\xbf", 4},
+		/* A tail alone, overlong, a surrogate, too high, cut. */
+		{"\x80", 0}, {"\xc1\xbf", 0}, {"\xe0\x9f\xbf", 0}, {"\xf0\x8f\xbf\xbf", 0},
+		{"\xed\xa0\x80", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf5\x80\x80\x80", 0}, {"\xc3", 0},
+		{"\xe2\x82", 0}, {"\xf0\x90\x80", 0}, {"\xe2\x82z", 0}};
+	for (unsigned i = 0; i < ARRAY_SIZE(of); i++)
+		ck_assert_uint_eq(text_utf8_bytes(of[i].s), of[i].bytes);
+}
+END_TEST
+
 START_TEST(pairs_are_separated)
 {
 	AUTO_TEXT struct text t = TEXT(&mem_libc);
@@ -128,4 +144,5 @@ START_TEST(each_allocation_may_fail)
 END_TEST
 
 UNIT_MAIN(grows_and_keeps_what_was_written, error_is_sticky_until_cleared, json_strings_are_escaped,
-	pairs_are_separated, doubles_are_json_numbers, each_allocation_may_fail)
+	utf8_characters_are_measured, pairs_are_separated, doubles_are_json_numbers,
+	each_allocation_may_fail)
