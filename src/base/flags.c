@@ -192,6 +192,16 @@ static int add(struct parser *p, const struct found *found, const struct flagbag
 	return found->is_path ? add_secret(p, s) : flagbag_add(&p->f->bag, s);
 }
 
+/* What other users can read in /proc as long as the program runs: a secret is overwritten. */
+static int add_shown(
+	struct parser *p, const struct found *found, const struct flagbag_setting *s, char *value)
+{
+	int r = add(p, found, s);
+	if (found->flag->kind == FLAG_KIND_SECRET && !found->is_path)
+		memset(value, '*', strlen(value));
+	return r;
+}
+
 /* One argument that begins with a dash, and perhaps the next; *at is the index, moved on. */
 static int parse_argument(struct parser *p, int *at)
 {
@@ -222,10 +232,8 @@ static int parse_argument(struct parser *p, int *at)
 		}
 		value = p->ask->argv[++*at];
 	}
-	int r = add(p, &found, &(struct flagbag_setting){found.flag, field, value, FLAGBAG_LINE});
-	if (found.flag->kind == FLAG_KIND_SECRET && !found.is_path)
-		memset(value, '*', strlen(value));
-	return r;
+	return add_shown(p, &found,
+		&(struct flagbag_setting){found.flag, field, value, FLAGBAG_LINE}, value);
 }
 
 static bool last_was_bool(const struct flagbag *b)
@@ -299,11 +307,9 @@ static int parse_variable(struct parser *p, char *entry)
 		return accept_other(p, found.other, field, equals + 1);
 	if (!found.flag)
 		return warn_unknown_variable(p, field, name);
-	int r = add(
-		p, &found, &(struct flagbag_setting){found.flag, field, equals + 1, FLAGBAG_ENV});
-	if (found.flag->kind == FLAG_KIND_SECRET && !found.is_path)
-		memset(equals + 1, '*', strlen(equals + 1)); /* also /proc/PID/environ */
-	return r;
+	char *value = equals + 1;
+	return add_shown(
+		p, &found, &(struct flagbag_setting){found.flag, field, value, FLAGBAG_ENV}, value);
 }
 
 static int parse_env(struct parser *p)
