@@ -36,22 +36,6 @@ const struct counter gate_counters[] = {
 	{0},
 };
 
-#define PUSHED(field, name, kind, text) \
-	{ \
-		"push", name, text, offsetof(struct upload_totals, field), kind \
-	}
-const struct counter push_counters[] = {
-	PUSHED(uploads, "uploads", STAT_COUNTER, "Profiles that a Pyroscope server accepted"),
-	PUSHED(bytes, "bytes", STAT_COUNTER, "Bytes of the profiles that were accepted"),
-	PUSHED(errors, "errors", STAT_COUNTER,
-		"Uploads that failed, profiles dropped, windows without CPU"),
-	PUSHED(dropped, "dropped", STAT_COUNTER,
-		"Profiles never sent: the queue was full, or too old"),
-	PUSHED(last_upload_s, "last_upload_timestamp_seconds", STAT_GAUGE,
-		"When a profile was last accepted, since 1970; 0: never"),
-	{0},
-};
-
 /* CAP_PERFMON for the samples, CAP_SYSLOG for the addresses in /proc/kallsyms. */
 uint64_t gate_caps(const struct gate_conf *conf)
 {
@@ -69,7 +53,7 @@ int gate_new(const struct gate_env *env, const struct gate_conf *conf, struct ga
 	cond_init(&g->changed);
 	int r = stats_attach(env->stats, gate_counters, NULL, g);
 	if (r == 0)
-		r = stats_attach(env->stats, push_counters, NULL, &g->totals);
+		r = stats_attach(env->stats, upload_counters, NULL, &g->totals);
 	if (r == 0 && conf->heap_at_boot)
 		r = walker_new(env->mem, &g->boot_walker);
 	if (r == 0 && conf->heap_at_boot)

@@ -33,7 +33,7 @@ struct gate_conf {
 	uint64_t block_rate_ns;
 };
 extern const struct flag gate_flags[];
-extern const struct counter gate_counters[], push_counters[];
+extern const struct counter gate_counters[];
 /* The capabilities that the program must keep for what is asked, see net/caps.h. */
 uint64_t gate_caps(const struct gate_conf *conf);
 

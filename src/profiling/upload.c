@@ -2,7 +2,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/num.h"
-#include "base/stats.h"
 #include "base/thread.h"
 #include "net/fetch.h"
 #include "profiling/ingest.h"
@@ -16,6 +15,22 @@
 #define HOLD_MAX_S 60u /* that a server may ask for */
 #define WAIT_MAX_MS 60000u
 #define TENANT_HEADER "X-Scope-OrgID: "
+
+#define TOTAL(field, name, kind, text) \
+	{ \
+		"push", name, text, offsetof(struct upload_totals, field), kind \
+	}
+const struct counter upload_counters[] = {
+	TOTAL(uploads, "uploads", STAT_COUNTER, "Profiles that a Pyroscope server accepted"),
+	TOTAL(bytes, "bytes", STAT_COUNTER, "Bytes of the profiles that were accepted"),
+	TOTAL(errors, "errors", STAT_COUNTER,
+		"Uploads that failed, profiles dropped, windows without CPU"),
+	TOTAL(dropped, "dropped", STAT_COUNTER,
+		"Profiles never sent: the queue was full, or too old"),
+	TOTAL(last_upload_s, "last_upload_timestamp_seconds", STAT_GAUGE,
+		"When a profile was last accepted, since 1970; 0: never"),
+	{0},
+};
 
 struct sending {	       /* one upload */
 	struct upload *upload; /* NULL: none */
@@ -34,7 +49,6 @@ struct upload {
 	struct upload_profile queue[UPLOAD_QUEUE];
 	uint32_t first, queued, on_way;
 	uint64_t next_ns; /* monotonic: no upload begins before */
-	bool logged;	  /* that it fails */
 	struct upload_status status;
 };
 
@@ -77,35 +91,22 @@ static void wipe(const struct mem *mem, char *s)
 	(void)mem_free(mem, s);
 }
 
-/* What went wrong, with the lock held; true: it is the first and is to be logged. */
-static bool count_error(struct upload *u, const struct fault *why)
-{
-	bool first = !u->logged;
-	u->logged = true;
-	u->status.errors++;
-	stat_add(&u->env.totals->errors, 1);
-	memcpy(u->status.last_error, why->text, sizeof(u->status.last_error));
-	return first;
-}
-
-static void tell_error(struct upload *u, const struct fault *why)
-{
-	log_warn(NULL, 0, "[profiling] push to %s failing: %s", u->address, why->text);
-}
-
+/* Counts and shows what went wrong, and logs it if it is the first. */
 static void fail(struct upload *u, bool dropped, const struct fault *why)
 {
 	bool first;
 	{
 		LOCK_SCOPE(&u->lock);
-		first = count_error(u, why);
+		first = u->status.errors++ == 0;
+		stat_add(&u->env.totals->errors, 1);
+		memcpy(u->status.last_error, why->text, sizeof(u->status.last_error));
 		if (dropped) {
 			u->status.dropped++;
 			stat_add(&u->env.totals->dropped, 1);
 		}
 	}
 	if (first)
-		tell_error(u, why);
+		log_warn(NULL, 0, "[profiling] push to %s failing: %s", u->address, why->text);
 }
 
 static void count_success(struct upload *u, size_t bytes)

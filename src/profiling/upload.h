@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "profiling/profile.h"
 
@@ -24,7 +25,8 @@ struct upload_totals {
 	uint64_t dropped;	 /* of these: never sent, the queue was full or they were too old */
 	uint64_t last_upload_s;	 /* the last accepted one, since 1970; 0: none */
 };
-struct upload_env { /* borrowed */
+extern const struct counter upload_counters[]; /* of struct upload_totals */
+struct upload_env {			       /* borrowed */
 	const struct mem *mem;
 	const struct clk *clk;
 	struct upload_totals *totals;
