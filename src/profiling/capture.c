@@ -20,6 +20,11 @@ static const enum profile_kind profile_of[CAPTURE_KINDS] = {
 	[CAPTURE_DELTA_BLOCK] = PROFILE_BLOCK,
 };
 
+enum profile_kind capture_profile(enum capture_kind kind)
+{
+	return profile_of[kind];
+}
+
 static bool is_delta(enum capture_kind kind)
 {
 	return kind >= CAPTURE_DELTA_HEAP && kind <= CAPTURE_DELTA_BLOCK;
@@ -264,10 +269,9 @@ int capture_end(struct capture_tools *t, struct capture *c, const char *why, str
 		.comment = why		? why
 			   : c->note[0] ? c->note
 					: NULL};
-	if (!c->ask.debug)
-		return capture_encode(t, &made, out);
 	struct profile_ask ask = profile_of_made(t, &made);
-	return legacy_encode(t->mem, t->symbols, &ask, out);
+	return c->ask.debug ? legacy_encode(t->mem, t->symbols, &ask, out)
+			    : profile_encode(t->mem, t->symbols, &ask, out);
 }
 
 void capture_poll(struct capture *c)

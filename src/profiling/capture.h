@@ -8,6 +8,7 @@
 #include "profiling/blocked.h"
 #include "profiling/contention.h"
 #include "profiling/gate.h"
+#include "profiling/profile.h"
 #include "profiling/sampler.h"
 #include "profiling/stacks.h"
 #include "profiling/symbol.h"
@@ -44,6 +45,8 @@ struct capture {
 	struct timeline *timeline;
 };
 
+/* Which kind of profile a capture makes; not of SYMBOL and TRACE. */
+enum profile_kind capture_profile(enum capture_kind kind);
 bool capture_has_form(enum capture_kind kind, uint64_t duration_ns, unsigned debug);
 /* 0: goes on until ends_ns; 1: is complete now. -ENOMEM, -EBUSY (another of the kind goes on). */
 MUST_CHECK int capture_begin(struct capture_tools *t, struct capture *c);

@@ -5,17 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In this order, with the sampling of the CPU after them. */
-static const struct pushed {
-	enum capture_kind kind;
-	enum profile_kind profile;
-	bool now; /* of the end of the window, not of all of it */
-} pushed[] = {
-	{CAPTURE_GOROUTINE, PROFILE_GOROUTINE, true},
-	{CAPTURE_BLOCK, PROFILE_BLOCK, false},
-	{CAPTURE_MUTEX, PROFILE_MUTEX, false},
-	{CAPTURE_HEAP, PROFILE_HEAP, false},
-};
+/* In this order, after the CPU. */
+static const enum capture_kind pushed[] = {
+	CAPTURE_GOROUTINE, CAPTURE_BLOCK, CAPTURE_MUTEX, CAPTURE_HEAP};
 struct push {
 	struct push_env env;
 	struct upload *upload;
@@ -30,6 +22,12 @@ static bool is_wanted(const struct capture_tools *t, enum capture_kind kind)
 	return kind == CAPTURE_MUTEX   ? t->mutex_fraction > 0
 	       : kind == CAPTURE_BLOCK ? t->block_rate_ns > 0
 				       : true;
+}
+
+/* Of the end of a window, not of all of it. */
+static bool is_now(enum capture_kind kind)
+{
+	return kind == CAPTURE_GOROUTINE;
 }
 
 static void note(struct push *p, const char *what, int r)
@@ -60,10 +58,9 @@ static void begin_cpu(struct push *p, struct capture_tools *t)
 	}
 }
 
-static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made,
-	enum profile_kind profile)
+static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made)
 {
-	struct upload_profile up = {.kind = profile,
+	struct upload_profile up = {.kind = capture_profile(made->kind),
 		.hz = t->cpu_hz,
 		.from_ns = made->begun_wall_ns,
 		.until_ns = clk_wall_ns(p->env.clk),
@@ -80,17 +77,17 @@ static void upload(struct push *p, struct capture_tools *t, const struct capture
 static void end_kind(struct push *p, struct capture_tools *t, unsigned i, uint64_t duration_ns)
 {
 	AUTO(stacks) struct stacks *stacks = NULL;
-	int r = pushed[i].now ? capture_gather(t, pushed[i].kind, &stacks)
-			      : capture_since(t, pushed[i].kind, &p->last[i], &stacks);
+	int r = is_now(pushed[i]) ? capture_gather(t, pushed[i], &stacks)
+				  : capture_since(t, pushed[i], &p->last[i], &stacks);
 	if (r < 0) {
 		note(p, "a profile was lost", r);
 		return;
 	}
-	struct capture_made made = {.kind = pushed[i].kind,
+	struct capture_made made = {.kind = pushed[i],
 		.stacks = stacks,
 		.begun_wall_ns = p->begun_wall_ns,
-		.duration_ns = pushed[i].now ? 0 : duration_ns};
-	upload(p, t, &made, pushed[i].profile);
+		.duration_ns = is_now(pushed[i]) ? 0 : duration_ns};
+	upload(p, t, &made);
 }
 
 /* goes_on: into the next window, without a gap. */
@@ -114,7 +111,7 @@ static void end_cpu(struct push *p, struct capture_tools *t, bool goes_on)
 		drop_cpu(p);
 	}
 	made.stacks = stacks;
-	upload(p, t, &made, PROFILE_CPU);
+	upload(p, t, &made);
 }
 
 static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
@@ -126,7 +123,7 @@ static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
 		note(p, "names may be missing", r);
 	end_cpu(p, t, goes_on);
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
-		if (is_wanted(t, pushed[i].kind))
+		if (is_wanted(t, pushed[i]))
 			end_kind(p, t, i, now_ns - begun_ns);
 }
 
@@ -134,9 +131,9 @@ static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
 static int begin_windows(struct push *p, struct capture_tools *t)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++) {
-		if (pushed[i].now || !is_wanted(t, pushed[i].kind))
+		if (is_now(pushed[i]) || !is_wanted(t, pushed[i]))
 			continue;
-		int r = capture_gather(t, pushed[i].kind, &p->last[i]);
+		int r = capture_gather(t, pushed[i], &p->last[i]);
 		if (r < 0)
 			return r;
 	}
