@@ -51,7 +51,7 @@ struct gate {
 	struct gate_job *captures;	   /* under way; linked by the gate's thread alone */
 	uint32_t under_way[CAPTURE_KINDS]; /* captures, those that are queued as well */
 	struct gate_pair now;
-	bool pushing;
+	bool pushing;	   /* changes with now, when push has been exchanged already */
 	bool push_has_cpu; /* no other may sample it, unless it is shared */
 	struct push *push; /* set and cleared by the gate's thread, which alone turns it */
 	struct upload_totals totals;

@@ -243,16 +243,15 @@ static void end_turn(struct gate *g, const struct gate_turning *turn)
 
 static void begin_turn(struct gate *g, struct gate_turning *turn)
 {
-	bool keeps = g->push && keeps_push(g, &turn->to);
-	if (keeps) /* also as it was spelt */
-		turn->to = g->now;
-	if (!g->push || keeps) {
-		end_turn(g, turn);
+	if (keeps_push(g, &turn->to)) {
+		turn->to = g->now; /* also as it was spelt */
+	} else if (g->push) {
+		push_finish(g->push, &g->tools);
+		g->turning = *turn;
+		g->turning.until_ns = clk_ns(g->env.clk) + PUSH_FLUSH_NS;
 		return;
 	}
-	push_finish(g->push, &g->tools);
-	g->turning = *turn;
-	g->turning.until_ns = clk_ns(g->env.clk) + PUSH_FLUSH_NS;
+	end_turn(g, turn);
 }
 
 void gate_end_turn(struct gate *g)

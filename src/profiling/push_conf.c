@@ -6,9 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAG_BYTES 512
-#define USER_BYTES 512
-
 const struct flag push_flags[] = {
 	FLAG_STR(struct push_conf, address, "profiling-pyroscope", NULL,
 		"Open the profiling gate at start and push to the Pyroscope server at `URL`"),
@@ -70,7 +67,7 @@ static int check_tag(const char *tag, struct fault *f)
 	if (strpbrk(value, ",{}"))
 		return fault_set(f, -EINVAL, field, "any character but , { and }",
 			"the value of %.60s cannot be sent", tag);
-	if (strlen(tag) >= TAG_BYTES)
+	if (strlen(tag) >= PUSH_CONF_TEXT_BYTES)
 		return fault_set(f, -EINVAL, field, "up to 511 bytes", "%.60s… is too long", tag);
 	return 0;
 }
@@ -128,7 +125,7 @@ static int check_credentials(const struct push_conf *c, struct fault *f)
 	if (!colon || colon == c->basic_auth || !colon[1])
 		return fault_set(f, -EINVAL, "-profiling-pyroscope-basic-auth", "USER:PASSWORD",
 			"both parts are required");
-	if (colon - c->basic_auth >= USER_BYTES)
+	if (colon - c->basic_auth >= PUSH_CONF_TEXT_BYTES)
 		return fault_set(f, -EINVAL, "-profiling-pyroscope-basic-auth", NULL,
 			"the user's name is too long");
 	return 0;
@@ -203,7 +200,7 @@ void push_target_make(const struct push_conf *conf, const char *address, const c
 	if (is_trusted(conf, address))
 		add_credentials(conf, t);
 	for (uint32_t i = 0; i < conf->tags.n; i++) {
-		char *text = memccpy(t->text[i], conf->tags.items[i], '\0', TAG_BYTES);
+		char *text = memccpy(t->text[i], conf->tags.items[i], '\0', PUSH_CONF_TEXT_BYTES);
 		size_t n = text ? tag_name_bytes(t->text[i]) : 0;
 		t->text[i][n] = '\0';
 		add_tag(t, t->text[i], t->text[i] + n + 1);

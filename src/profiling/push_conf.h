@@ -23,13 +23,14 @@ int push_conf_check(const void *conf, struct fault *reterr_fault);
 /* Is there a credential that an address is not given, since it is not the flag's? */
 bool push_conf_withholds(const struct push_conf *conf, const char *address);
 
-#define PUSH_CONF_TAGS 16 /* of the user */
+#define PUSH_CONF_TAGS 16	 /* of the user */
+#define PUSH_CONF_TEXT_BYTES 512 /* of a tag, and of a user's name, with the NUL */
 /* What an upload to an address is given; points into the conf and into itself. */
 struct push_target {
 	struct upload_conf upload;
-	struct upload_tag tags[PUSH_CONF_TAGS + 2]; /* and version, hostname */
-	char text[PUSH_CONF_TAGS][512];		    /* "name\0value" of each */
-	char user[512], hostname[256];
+	struct upload_tag tags[PUSH_CONF_TAGS + 2];	 /* and version, hostname */
+	char text[PUSH_CONF_TAGS][PUSH_CONF_TEXT_BYTES]; /* "name\0value" of each */
+	char user[PUSH_CONF_TEXT_BYTES], hostname[256];
 };
 /* version: of the program. The caller clears the target, which has credentials, with
  * push_target_done. */
