@@ -8,13 +8,17 @@
 /* In this order, after the CPU. */
 static const enum capture_kind pushed[] = {
 	CAPTURE_GOROUTINE, CAPTURE_BLOCK, CAPTURE_MUTEX, CAPTURE_HEAP};
+struct window { /* of one kind: each begins when the one before was gathered */
+	uint64_t begun_ns, begun_wall_ns;
+	struct stacks *last; /* at the end of the one before */
+};
 struct push {
 	struct push_env env;
 	struct upload *upload;
-	uint64_t due_ns, begun_wall_ns;
+	uint64_t due_ns;
 	struct sampler_reader *cpu; /* NULL: this window has none */
 	uint64_t cpu_wall_ns;
-	struct stacks *last[ARRAY_SIZE(pushed)]; /* at the end of the window before */
+	struct window windows[ARRAY_SIZE(pushed)];
 };
 
 static bool is_wanted(const struct capture_tools *t, enum capture_kind kind)
@@ -58,12 +62,13 @@ static void begin_cpu(struct push *p, struct capture_tools *t)
 	}
 }
 
-static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made)
+static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made,
+	uint64_t until_wall_ns)
 {
 	struct upload_profile up = {.kind = capture_profile(made->kind),
 		.hz = t->cpu_hz,
 		.from_ns = made->begun_wall_ns,
-		.until_ns = clk_wall_ns(p->env.clk),
+		.until_ns = until_wall_ns,
 		.body = TEXT(p->env.mem)};
 	int r = capture_encode(t, made, &up.body);
 	if (r == 0) {
@@ -74,20 +79,29 @@ static void upload(struct push *p, struct capture_tools *t, const struct capture
 	note(p, "a profile was lost", r);
 }
 
-static void end_kind(struct push *p, struct capture_tools *t, unsigned i, uint64_t duration_ns)
+static void begin_kind(struct push *p, struct window *w)
+{
+	w->begun_ns = clk_ns(p->env.clk);
+	w->begun_wall_ns = clk_wall_ns(p->env.clk);
+}
+
+static void end_kind(
+	struct push *p, struct capture_tools *t, enum capture_kind kind, struct window *w)
 {
 	AUTO(stacks) struct stacks *stacks = NULL;
-	int r = is_now(pushed[i]) ? capture_gather(t, pushed[i], &stacks)
-				  : capture_since(t, pushed[i], &p->last[i], &stacks);
+	uint64_t begun_ns = w->begun_ns, begun_wall_ns = w->begun_wall_ns;
+	int r = is_now(kind) ? capture_gather(t, kind, &stacks)
+			     : capture_since(t, kind, &w->last, &stacks);
 	if (r < 0) {
 		note(p, "a profile was lost", r);
 		return;
 	}
-	struct capture_made made = {.kind = pushed[i],
+	begin_kind(p, w);
+	struct capture_made made = {.kind = kind,
 		.stacks = stacks,
-		.begun_wall_ns = p->begun_wall_ns,
-		.duration_ns = is_now(pushed[i]) ? 0 : duration_ns};
-	upload(p, t, &made);
+		.begun_wall_ns = begun_wall_ns,
+		.duration_ns = is_now(kind) ? 0 : w->begun_ns - begun_ns};
+	upload(p, t, &made, w->begun_wall_ns);
 }
 
 /* goes_on: into the next window, without a gap. */
@@ -97,6 +111,7 @@ static void end_cpu(struct push *p, struct capture_tools *t, bool goes_on)
 		return;
 	AUTO(stacks) struct stacks *stacks = NULL;
 	struct capture_made made = {.kind = CAPTURE_CPU, .begun_wall_ns = p->cpu_wall_ns};
+	uint64_t until_wall_ns = clk_wall_ns(p->env.clk);
 	if (goes_on) {
 		int r = sampler_read_turn(p->cpu, &stacks, &made.duration_ns);
 		if (r < 0) {
@@ -104,19 +119,18 @@ static void end_cpu(struct push *p, struct capture_tools *t, bool goes_on)
 			note(p, "a window of the CPU grows", r);
 			return;
 		}
-		p->cpu_wall_ns = clk_wall_ns(p->env.clk);
+		p->cpu_wall_ns = until_wall_ns;
 	} else {
 		sampler_read_stop(p->cpu, &stacks, &made.duration_ns);
 		p->cpu = NULL;
 		drop_cpu(p);
 	}
 	made.stacks = stacks;
-	upload(p, t, &made);
+	upload(p, t, &made, until_wall_ns);
 }
 
 static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
 {
-	uint64_t now_ns = clk_ns(p->env.clk), begun_ns = p->due_ns - PUSH_WINDOW_NS;
 	walker_refresh(t->walker);
 	int r = symbols_refresh(t->symbols);
 	if (r < 0)
@@ -124,20 +138,21 @@ static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
 	end_cpu(p, t, goes_on);
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
 		if (is_wanted(t, pushed[i]))
-			end_kind(p, t, i, now_ns - begun_ns);
+			end_kind(p, t, pushed[i], &p->windows[i]);
 }
 
 /* From here on is the first window: what was before is not its. */
 static int begin_windows(struct push *p, struct capture_tools *t)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++) {
+		struct window *w = &p->windows[i];
+		begin_kind(p, w);
 		if (is_now(pushed[i]) || !is_wanted(t, pushed[i]))
 			continue;
-		int r = capture_gather(t, pushed[i], &p->last[i]);
+		int r = capture_gather(t, pushed[i], &w->last);
 		if (r < 0)
 			return r;
 	}
-	p->begun_wall_ns = clk_wall_ns(p->env.clk);
 	p->due_ns = clk_ns(p->env.clk) + PUSH_WINDOW_NS;
 	return 0;
 }
@@ -184,11 +199,10 @@ uint64_t push_due_ns(const struct push *p)
 
 void push_turn(struct push *p, struct capture_tools *t)
 {
-	uint64_t now_ns = clk_ns(p->env.clk), now_wall_ns = clk_wall_ns(p->env.clk);
+	uint64_t now_ns = clk_ns(p->env.clk);
 	end_window(p, t, true);
 	if (!p->cpu)
 		begin_cpu(p, t);
-	p->begun_wall_ns = now_wall_ns;
 	/* After a stall windows begin anew: short ones that catch up tell nothing. */
 	p->due_ns = now_ns < p->due_ns + PUSH_WINDOW_NS ? p->due_ns + PUSH_WINDOW_NS
 							: now_ns + PUSH_WINDOW_NS;
@@ -211,7 +225,7 @@ struct push *push_stop(struct push *p)
 		return NULL;
 	p->upload = upload_stop(p->upload);
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
-		p->last[i] = stacks_free(p->last[i]);
+		p->windows[i].last = stacks_free(p->windows[i].last);
 	return mem_free(p->env.mem, p);
 }
 
