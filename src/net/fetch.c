@@ -1,12 +1,13 @@
 #include "net/fetch.h"
 #include "base/num.h"
+#include "base/text.h"
 #include <curl/curl.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
-#define BODY_MAX_BYTES (64u << 10) /* of an answer are read; what comes after it says no more */
+/* Of an answer that is told in part are read; what comes after it says no more. */
+#define BODY_MAX_BYTES (64u << 10)
+#define TYPE_HEADER "Content-Type: "
 
 struct fetch {
 	const struct mem *mem;
@@ -23,8 +24,8 @@ struct request {
 	struct curl_slist *headers;
 	void (*done)(void *arg, const struct fetch_answer *answer);
 	void *arg;
-	size_t body_bytes, read_bytes;
-	char body[FETCH_BODY_BYTES];
+	size_t read_bytes;
+	struct text body; /* what is told of it */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -68,6 +69,7 @@ static void drop(struct request *rq)
 	for (struct curl_slist *h = rq->headers; h; h = h->next)
 		explicit_bzero(h->data, strlen(h->data));
 	curl_slist_free_all(rq->headers);
+	text_done(&rq->body);
 	(void)mem_free(f->mem, rq);
 }
 
@@ -85,10 +87,14 @@ struct fetch *fetch_free(struct fetch *f)
 static size_t on_body(char *bytes, size_t size UNUSED, size_t n, void *arg)
 {
 	struct request *rq = arg;
-	size_t keep = MIN(n, sizeof(rq->body) - rq->body_bytes);
-	memcpy(rq->body + rq->body_bytes, bytes, keep);
-	rq->body_bytes += keep;
+	size_t max = rq->fetch->conf.answer_max_bytes;
 	rq->read_bytes += n;
+	if (max) {
+		if (rq->read_bytes <= max)
+			text_write(&rq->body, bytes, n);
+		return rq->read_bytes > max || rq->body.err ? CURL_WRITEFUNC_ERROR : n;
+	}
+	text_write(&rq->body, bytes, MIN(n, FETCH_BODY_BYTES - rq->body.len));
 	return rq->read_bytes > BODY_MAX_BYTES ? CURL_WRITEFUNC_ERROR : n;
 }
 
@@ -99,25 +105,55 @@ static size_t on_body(char *bytes, size_t size UNUSED, size_t n, void *arg)
 			r = curl_easy_setopt(e, option, value); \
 	} while (0)
 
+static bool is_https(const char *url)
+{
+	return strncasecmp(url, "https:", 6) == 0;
+}
+
+static long http_version(const struct fetch_conf *conf, const char *url)
+{
+	return !conf->http2    ? CURL_HTTP_VERSION_1_1
+	       : is_https(url) ? CURL_HTTP_VERSION_2TLS
+			       : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+}
+
 static CURLcode set_manners(CURL *e, const struct fetch_conf *conf)
 {
 	CURLcode r = CURLE_OK;
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
 	SET(CURLOPT_PATH_AS_IS, 1L);
 	SET(CURLOPT_TIMEOUT_MS, (long)conf->timeout_ms);
-	/* On a kept connection that ends without an answer libcurl would send the request again,
-	 * though it may have been obeyed (RFC 9110 9.2.2). */
-	SET(CURLOPT_FORBID_REUSE, 1L);
 	SET(CURLOPT_USERAGENT, conf->user_agent);
 	/* A resolver that hangs is left alone at the end. */
 	SET(CURLOPT_QUICK_EXIT, 1L);
 	SET(CURLOPT_PROXY, conf->proxy ? conf->proxy : "");
 	SET(CURLOPT_NOPROXY, "");
+	if (conf->http2) /* a proxy would answer in HTTP/1.1 */
+		SET(CURLOPT_HTTPPROXYTUNNEL, 1L);
 	SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+	return r;
+}
+
+/* libcurl before 8.0 begins HTTP/2 anew on a connection that speaks it from its first byte on
+ * (https://github.com/curl/curl/issues/10634). */
+static bool keeps(const struct fetch_conf *conf, const char *url)
+{
+	return conf->keep_alive &&
+	       (!conf->http2 || is_https(url) ||
+		       curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000);
+}
+
+static CURLcode set_connection(CURL *e, const struct fetch_conf *conf, const char *url)
+{
+	CURLcode r = CURLE_OK;
+	SET(CURLOPT_HTTP_VERSION, http_version(conf, url));
+	/* On a kept connection that ends without an answer libcurl would send the request again,
+	 * though it may have been obeyed (RFC 9110 9.2.2). */
+	SET(CURLOPT_FORBID_REUSE, keeps(conf, url) ? 0L : 1L);
+	SET(CURLOPT_FRESH_CONNECT, keeps(conf, url) ? 0L : 1L);
 	return r;
 }
 
@@ -148,7 +184,15 @@ static CURLcode set_ask(struct request *rq, const struct fetch_ask *ask)
 	SET(CURLOPT_ERRORBUFFER, rq->error);
 	SET(CURLOPT_WRITEFUNCTION, on_body);
 	SET(CURLOPT_WRITEDATA, rq);
-	SET(CURLOPT_MIMEPOST, rq->mime);
+	if (ask->get) {
+		SET(CURLOPT_HTTPGET, 1L);
+	} else if (ask->content_type) {
+		SET(CURLOPT_POST, 1L);
+		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)ask->body_bytes);
+		SET(CURLOPT_POSTFIELDS, ask->body ? ask->body : "");
+	} else {
+		SET(CURLOPT_MIMEPOST, rq->mime);
+	}
 	SET(CURLOPT_HTTPHEADER, rq->headers);
 	if (ask->user && ask->password) {
 		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -165,6 +209,13 @@ static int add_header(struct request *rq, const char *header)
 		return -ENOMEM;
 	rq->headers = more;
 	return 0;
+}
+
+static int add_type(struct request *rq, const char *type)
+{
+	AUTO_TEXT struct text header = TEXT(rq->fetch->mem);
+	text_printf(&header, TYPE_HEADER "%s", type);
+	return header.err ? header.err : add_header(rq, header.s);
 }
 
 static int add_part(struct request *rq, const struct fetch_part *part)
@@ -189,11 +240,15 @@ static int fill(struct request *rq, const struct fetch_ask *ask)
 	int r = add_header(rq, "Expect:"); /* it would wait for a server to say "go on" */
 	for (const char *const *h = ask->headers; r == 0 && h && *h; h++)
 		r = add_header(rq, *h);
+	if (r == 0 && ask->content_type)
+		r = add_type(rq, ask->content_type);
 	for (uint32_t i = 0; r == 0 && i < ask->n_parts; i++)
 		r = add_part(rq, &ask->parts[i]);
 	if (r < 0)
 		return r;
 	CURLcode c = set_manners(rq->easy, &rq->fetch->conf);
+	if (c == CURLE_OK)
+		c = set_connection(rq->easy, &rq->fetch->conf, ask->url);
 	if (c == CURLE_OK)
 		c = set_tls(rq->easy, &rq->fetch->conf);
 	if (c == CURLE_OK)
@@ -207,6 +262,7 @@ int fetch_post(struct fetch *f, const struct fetch_ask *ask)
 	if (!rq)
 		return -ENOMEM;
 	rq->fetch = f;
+	rq->body = (struct text)TEXT(f->mem);
 	rq->done = ask->done;
 	rq->arg = ask->arg;
 	int r = fill(rq, ask);
@@ -225,21 +281,44 @@ int fetch_post(struct fetch *f, const struct fetch_ask *ask)
 	return 0;
 }
 
+const char *fetch_header(const struct fetch_answer *answer, const char *name)
+{
+	struct request *rq = answer->request;
+	struct curl_header *h;
+	CURLHcode r = curl_easy_header(rq->easy, name, 0, CURLH_HEADER | CURLH_TRAILER, -1, &h);
+	return r == CURLHE_OK ? h->value : NULL;
+}
+
+/* Was there an answer? Else why not. */
+static bool is_answered(struct request *rq, CURLcode code, struct fault *why)
+{
+	size_t max = rq->fetch->conf.answer_max_bytes;
+	bool refused = code == CURLE_WRITE_ERROR; /* by on_body, most likely */
+	if (code == CURLE_OK || (refused && !max && rq->read_bytes > BODY_MAX_BYTES))
+		return true;
+	if (refused && max && rq->read_bytes > max)
+		(void)fault_set(why, -EFBIG, "", NULL, "the answer is over %zu bytes", max);
+	else if (refused && max && rq->body.err)
+		(void)fault_set(why, -ENOMEM, "", NULL, "no memory for the answer");
+	else
+		(void)fault_set(why, -EIO, "", NULL, "%s",
+			rq->error[0] ? rq->error : curl_easy_strerror(code));
+	return false;
+}
+
 static void finish(struct request *rq, CURLcode code)
 {
-	struct fetch_answer a = {.body = rq->body, .body_bytes = rq->body_bytes};
+	struct fetch_answer a = {
+		.body = rq->body.s ? rq->body.s : "", .body_bytes = rq->body.len, .request = rq};
 	struct fault why = {0};
 	long status = 0;
 	curl_off_t after = 0;
-	bool answered =
-		code == CURLE_OK || (code == CURLE_WRITE_ERROR && rq->read_bytes > BODY_MAX_BYTES);
-	if (answered) {
+	if (is_answered(rq, code, &why)) {
 		(void)curl_easy_getinfo(rq->easy, CURLINFO_RESPONSE_CODE, &status);
 		(void)curl_easy_getinfo(rq->easy, CURLINFO_RETRY_AFTER, &after);
 	} else {
-		(void)fault_set(&why, -EIO, "", NULL, "%s",
-			rq->error[0] ? rq->error : curl_easy_strerror(code));
 		a.error = why.text;
+		a.code = why.code;
 	}
 	a.status = (int)status;
 	a.retry_after_s = after > 0 ? (uint32_t)MIN(after, (curl_off_t)UINT32_MAX) : 0;

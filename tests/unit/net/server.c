@@ -36,19 +36,21 @@ static bool tell(int fd, const char *text)
 	return send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text);
 }
 
-static void take_request(struct server *s, int fd)
+static bool take_request(struct server *s, int fd)
 {
 	char buf[sizeof(s->last)] = "";
 	read_request(fd, buf, sizeof(buf));
 	if (!buf[0])
-		return;
+		return false;
 	memcpy(s->last, buf, sizeof(buf));
 	(void)__atomic_add_fetch(&s->requests, 1, __ATOMIC_RELEASE);
+	return true;
 }
 
 static void serve_one(struct server *s, int fd)
 {
-	take_request(s, fd);
+	s->connections++;
+	(void)take_request(s, fd);
 	if (!s->answer && s->n_held < ARRAY_SIZE(s->held)) {
 		s->held[s->n_held++] = fd;
 		return;
@@ -58,8 +60,10 @@ static void serve_one(struct server *s, int fd)
 		there = tell(fd, s->again);
 		(void)usleep(s->again_us);
 	}
+	while (s->keeps && there && take_request(s, fd))
+		there = tell(fd, s->answer);
 	if (s->cuts)
-		take_request(s, fd);
+		(void)take_request(s, fd);
 	(void)close(fd);
 }
 
@@ -73,15 +77,21 @@ static void serve(void *arg)
 	}
 }
 
-void server_begin(struct server *s)
+int server_listen(uint16_t *ret_port)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(a);
-	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_eq(bind(s->fd, (struct sockaddr *)&a, len), 0);
-	ck_assert_int_eq(listen(s->fd, 64), 0);
-	ck_assert_int_eq(getsockname(s->fd, (struct sockaddr *)&a, &len), 0);
-	s->port = ntohs(a.sin_port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, len), 0);
+	ck_assert_int_eq(listen(fd, 64), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	*ret_port = ntohs(a.sin_port);
+	return fd;
+}
+
+void server_begin(struct server *s)
+{
+	s->fd = server_listen(&s->port);
 	struct thread_conf conf = {"server", NULL, serve, s};
 	ck_assert_int_eq(thread_start(&mem_libc, &conf, &s->thread), 0);
 }
