@@ -206,7 +206,7 @@ static int submit(struct request *rq, const struct create *c, struct fleet_add *
 {
 	const struct api_env *env = api_env(rq->api);
 	bool async = request_prefers(rq, "respond-async");
-	struct batch_ask ask = {.add = *add};
+	struct batch_ask ask = {.add = *add, .detached = async};
 	uint64_t id = 0, said = said_by(c);
 	log_said(rq->api, said);
 	if (async) {

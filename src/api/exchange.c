@@ -2,6 +2,7 @@
 #include "api/absent.h"
 #include "api/later.h"
 #include "api/request.h"
+#include "api/request_span.h"
 #include "api/send.h"
 #include "base/addr.h"
 #include "base/log.h"
@@ -16,6 +17,8 @@ struct exchange {
 	struct request rq;
 	struct text body;
 	size_t upload_bytes;
+	uint64_t begun_ns; /* monotonic; only where there may be a span */
+	struct span *span;
 	bool begun, refused, parked;
 	char target[]; /* rq.url points into it */
 };
@@ -62,6 +65,7 @@ void *exchange_begin(void *exchanges, const char *target, struct MHD_Connection 
 	x->connection = connection;
 	x->watched = info->socket_context;
 	x->body = (struct text)TEXT(all->mem);
+	x->begun_ns = span_sink_now() ? clk_ns(all->clk) : 0;
 	x->rq = (struct request){.mem = all->mem,
 		.api = all->api,
 		.body = "",
@@ -89,6 +93,7 @@ void exchange_end(void *exchanges, struct MHD_Connection *connection UNUSED, voi
 	watch_enter(all->watch, x->watched, WATCH_IDLE, NULL);
 	request_done(&x->rq);
 	text_done(&x->body);
+	span_end(x->span);
 	mem_free(all->mem, x);
 	LOCK_SCOPE(&all->lock);
 	if (--all->live == 0)
@@ -125,6 +130,20 @@ static int check_length(struct request *rq)
 		rq->route->body_max_bytes);
 }
 
+/* The span has the name of the route, also where the request is refused. */
+static int find_route(struct exchange *x, const char *method, bool parsed, unsigned *reterr_allowed)
+{
+	struct exchanges *all = x->all;
+	struct request *rq = &x->rq;
+	int r = parsed ? router_find(all->router, rq->method, &rq->url, &rq->route, reterr_allowed)
+		       : -ENOENT;
+	const char *name = r == 0 ? router_name(all->router, rq->route, rq->method)
+			   : rq->method == METHOD_OTHER ? "HTTP"
+							: method_name(rq->method);
+	x->span = request_span_begin(rq, name, method, x->connection, x->begun_ns);
+	return r;
+}
+
 /* Judges what is known before the body: 0 or the status of the refusal, with its reply. */
 static unsigned admit(struct exchange *x, const char *method)
 {
@@ -134,16 +153,16 @@ static unsigned admit(struct exchange *x, const char *method)
 	int r = url_parse(x->target, &rq->url, &rq->fault);
 	int bad_query = rq->url.query_is_bad ? r : 0;
 	struct fault query_fault = rq->fault;
+	unsigned allowed = 0;
 	r = bad_query ? 0 : r;
+	int found = find_route(x, method, r == 0, &allowed);
 	unsigned status = r < 0 ? 400 : guard_check(all->guard, rq);
 	if (status) {
 		stat_add(&all->guarded_requests, r == 0);
 		reply_error_as(rq, status, r < 0 ? r : rq->fault.code);
 		return status;
 	}
-	unsigned allowed = 0;
-	r = is_stopping(all) ? -ESHUTDOWN
-			     : router_find(all->router, rq->method, &rq->url, &rq->route, &allowed);
+	r = is_stopping(all) ? -ESHUTDOWN : found;
 	if (r == -EOPNOTSUPP) {
 		put_allow(rq, allowed);
 		status = rq->method == OPTIONS ? 204 : 405;
@@ -190,9 +209,11 @@ static enum MHD_Result answer(struct exchange *x)
 	struct request *rq = &x->rq;
 	stat_add(&all->refused_requests, rq->reply.status >= 400 && rq->reply.status < 500);
 	stat_add(&all->failed_requests, rq->reply.status >= 500);
+	request_span_answer(x->span, rq);
 	log_debug(NULL, 0, "%s %s: %u", method_name(rq->method), rq->route ? rq->route->path : "-",
 		rq->reply.status);
-	return send_reply(rq, x->connection, all->watch, x->watched) == 0 ? MHD_YES : MHD_NO;
+	return send_reply(rq, x->connection, all->watch, x->watched, x->span) == 0 ? MHD_YES
+										   : MHD_NO;
 }
 
 static void suspend(void *connection)
@@ -221,6 +242,7 @@ static bool park(struct exchange *x)
 static enum MHD_Result work(struct exchange *x)
 {
 	struct request *rq = &x->rq;
+	SPAN_SCOPE(x->span);
 	int r = -EINPROGRESS;
 	if (!x->parked) {
 		watch_enter(x->all->watch, x->watched, WATCH_WORK, NULL);

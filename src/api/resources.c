@@ -1,6 +1,7 @@
 /* Device types: what there is, and reading their files again. */
 #include "api/api.h"
 #include "api/body.h"
+#include "base/span.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ static int evict(struct request *rq, const char *slug, struct evicted *e)
 	const struct api_env *env = api_env(rq->api);
 	struct type_info *list = NULL;
 	uint32_t n = 0;
+	SPAN_WORK("reload types");
 	int r = types_evict(env->types, slug, on_evicted, e);
 	/* Exception: an unknown name is a fault of the body, 400; one that is known but was never
 	 * used has nothing to reload, 404. */

@@ -6,6 +6,7 @@
 
 struct router {
 	const struct mem *mem;
+	struct text names; /* of the routes in order, each ends with a NUL; GET has HEAD after it */
 	unsigned n;
 	const struct route *routes[];
 };
@@ -53,6 +54,22 @@ static int compare(const void *x, const void *y)
 	return r ? r : (int)a->method - (int)b->method;
 }
 
+static void write_name(struct router *router, enum method method, const char *path)
+{
+	text_printf(&router->names, "%s %s", method_name(method), path);
+	text_write(&router->names, "", 1);
+}
+
+static void write_names(struct router *router)
+{
+	for (unsigned i = 0; i < router->n; i++) {
+		const struct route *route = router->routes[i];
+		write_name(router, route->method, route->path);
+		if (route->method == GET)
+			write_name(router, HEAD, route->path);
+	}
+}
+
 int router_new(const struct mem *mem, const struct route *const *tables, struct router **ret_router)
 {
 	unsigned n = 0;
@@ -64,6 +81,7 @@ int router_new(const struct mem *mem, const struct route *const *tables, struct 
 	if (!router)
 		return -ENOMEM;
 	router->mem = mem;
+	router->names = (struct text)TEXT(mem);
 	for (const struct route *const *t = tables; *t; t++)
 		for (const struct route *r = *t; r->path; r++)
 			router->routes[router->n++] = r;
@@ -72,13 +90,30 @@ int router_new(const struct mem *mem, const struct route *const *tables, struct 
 		if (!path_is_good(router->routes[i]->path) ||
 			(i > 0 && compare(&router->routes[i - 1], &router->routes[i]) == 0))
 			return -EINVAL;
+	write_names(router);
+	if (router->names.err < 0)
+		return -ENOMEM;
 	*ret_router = TAKE(router);
 	return 0;
 }
 
 struct router *router_free(struct router *r)
 {
-	return r ? mem_free(r->mem, r) : NULL;
+	if (!r)
+		return NULL;
+	text_done(&r->names);
+	return mem_free(r->mem, r);
+}
+
+const char *router_name(const struct router *r, const struct route *route, enum method method)
+{
+	const char *p = r->names.s;
+	for (unsigned i = 0; i < r->n && r->routes[i] != route; i++) {
+		p += strlen(p) + 1;
+		if (r->routes[i]->method == GET)
+			p += strlen(p) + 1;
+	}
+	return route->method == GET && method == HEAD ? p + strlen(p) + 1 : p;
 }
 
 static bool matches(const char *pattern, const struct url *url)

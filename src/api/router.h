@@ -53,6 +53,9 @@ MUST_CHECK int router_find(const struct router *r, enum method method, const str
 	const struct route **ret_route, unsigned *reterr_allowed);
 /* The i-th route in order of path, NULL past the end. */
 const struct route *router_nth(const struct router *r, unsigned i);
+/* "GET /api/v1/devices/{id}": what a request with the method (GET or HEAD for a route of GET) is
+ * called; lives as long as the router. */
+const char *router_name(const struct router *r, const struct route *route, enum method method);
 /* The segment that {name} stands for, or NULL. */
 const char *route_param(const struct route *route, const struct url *url, const char *name);
 /* -EINVAL: a query parameter the route does not know; the fault names the nearest. */

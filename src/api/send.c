@@ -11,6 +11,7 @@ struct sending {
 	const struct mem *mem;
 	char *text;
 	struct reply_stream stream;
+	struct span *span; /* of the request, which lasts as long; may be NULL */
 };
 
 static void sending_free(void *arg)
@@ -25,6 +26,7 @@ static void sending_free(void *arg)
 static ssize_t sending_read(void *arg, uint64_t pos UNUSED, char *buf, size_t room)
 {
 	struct sending *s = arg;
+	SPAN_SCOPE(s->span);
 	ssize_t n = s->stream.read(s->stream.arg, buf, room);
 	if (n == REPLY_STREAM_END)
 		return MHD_CONTENT_READER_END_OF_STREAM;
@@ -33,7 +35,8 @@ static ssize_t sending_read(void *arg, uint64_t pos UNUSED, char *buf, size_t ro
 	return n;
 }
 
-static struct MHD_Response *make_response(struct reply *rp, const struct mem *mem)
+static struct MHD_Response *make_response(
+	struct reply *rp, const struct mem *mem, struct span *span)
 {
 	if (rp->fixed && !rp->stream.read)
 		return MHD_create_response_from_buffer(
@@ -44,7 +47,7 @@ static struct MHD_Response *make_response(struct reply *rp, const struct mem *me
 	if (!s)
 		return NULL;
 	size_t bytes = rp->body.len;
-	*s = (struct sending){mem, rp->body.s, rp->stream};
+	*s = (struct sending){mem, rp->body.s, rp->stream, span};
 	rp->body = (struct text)TEXT(mem);
 	rp->stream = (struct reply_stream){0};
 	struct MHD_Response *response =
@@ -83,13 +86,13 @@ static void add_headers(struct MHD_Response *response, const struct reply *rp)
 }
 
 int send_reply(struct request *rq, struct MHD_Connection *connection, struct watch *watch,
-	struct watched *watched)
+	struct watched *watched, struct span *span)
 {
 	struct reply *rp = &rq->reply;
 	bool streams = rp->stream.read != NULL;
 	if (!streams && rp->body.err < 0)
 		reply_error_as(rq, 500, -ENOMEM);
-	struct MHD_Response *response = make_response(rp, rq->mem);
+	struct MHD_Response *response = make_response(rp, rq->mem, span);
 	if (!response)
 		return -ENOMEM;
 	add_headers(response, rp);

@@ -6,6 +6,7 @@ _Static_assert(offsetof(struct label_context, attr_key) == 28, "the header of OT
 LABEL_SUBSYSTEM(label_main, "main");
 LABEL_SUBSYSTEM(label_api, "api");
 LABEL_SUBSYSTEM(label_snmp, "snmp");
+LABEL_SUBSYSTEM(label_trace, "trace");
 
 const char *const label_keys[] = {"subsystem", NULL};
 

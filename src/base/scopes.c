@@ -1,4 +1,5 @@
 #include "base/scopes.h"
+#include "base/span.h"
 #include <sched.h>
 
 #define RECORD_WORDS (sizeof(struct scopes_record) / sizeof(uint64_t))
@@ -25,6 +26,9 @@ static void note(
 
 void label_note_(enum label_change how, const struct label *from, const struct label *to)
 {
+	span_relabel();
+	if (!__atomic_load_n(&nl6_self.scopes, __ATOMIC_RELAXED))
+		return;
 	/* A signal handler that came in between leaves the ring alone. */
 	if (nl6_self.in_scopes)
 		return;

@@ -11,6 +11,7 @@
 #define SELF_BIRTH_DEPTH 24
 struct log;
 struct scopes;
+struct span;
 struct self {
 	const struct label *label; /* never NULL; first: custom_labels_current_set is it as well */
 	struct log *log;	   /* where this thread logs; NULL: nowhere */
@@ -25,6 +26,12 @@ struct self {
 	uint32_t in_walk;      /* what a walk of the own stack uses, likewise */
 	struct scopes *scopes; /* where changes of the label are noted; NULL: nowhere (scopes.h) */
 	uint32_t in_scopes;    /* it is freed only after this was seen 0 */
+	/* The span that it works in, NULL: none (span.h). What its samples are linked with: trace
+	 * id, span id (0: nothing; else all of this is valid), name. The record for outside. */
+	struct span *span;
+	uint64_t span_link[3];
+	const char *span_name;
+	struct label_context span_context;
 	/* The allocator's (mem_hook.h). */
 	uint64_t mem_bytes; /* asked for by this thread so far */
 	uint64_t mem_limit; /* from here on the hook is asked; others may set it to 0 at any time */
@@ -44,7 +51,8 @@ struct self {
 };
 #define SELF_TLS __attribute__((tls_model("local-exec"))) EXPORT
 extern _Thread_local struct self nl6_self SELF_TLS;
-/* OpenTelemetry's thread context (OTEP 4947): the record of nl6_self.label. */
+/* OpenTelemetry's thread context (OTEP 4947): the record of nl6_self.label or, within a span, the
+ * thread's own. */
 extern _Thread_local const struct label_context *otel_thread_ctx_v1 SELF_TLS;
 
 enum label_change { LABEL_SET, LABEL_ENTER, LABEL_LEAVE };
@@ -55,7 +63,7 @@ static inline const struct label *label_change_(enum label_change how, const str
 	const struct label *old = nl6_self.label;
 	__atomic_store_n(&nl6_self.label, l, __ATOMIC_RELAXED);
 	__atomic_store_n(&otel_thread_ctx_v1, &l->context, __ATOMIC_RELAXED);
-	if (UNLIKELY(__atomic_load_n(&nl6_self.scopes, __ATOMIC_RELAXED) != NULL))
+	if (UNLIKELY(nl6_self.span || __atomic_load_n(&nl6_self.scopes, __ATOMIC_RELAXED)))
 		label_note_(how, old, l);
 	return old;
 }

@@ -1,5 +1,6 @@
 /* Inside of the gate, shared by gate*.c. */
 #pragma once
+#include "base/span.h"
 #include "base/thread.h"
 #include "profiling/capture.h"
 #include "profiling/gate.h"
@@ -14,6 +15,7 @@ struct gate_job {
 	bool dropped;	       /* under the gate's lock */
 	struct gate_job *next; /* queued, or among the captures under way */
 	int r;
+	struct span *span; /* below the asker's; ends with the outcome */
 	/* A turn. */
 	enum gate_opener by;
 	bool enabled, has_address;

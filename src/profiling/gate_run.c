@@ -15,6 +15,8 @@ struct gate_job *gate_job_new(struct gate *g, enum gate_job_kind kind, const str
 	j->kind = kind;
 	j->done = *done;
 	j->body = (struct text)TEXT(g->env.mem);
+	j->span = span_begin_child(
+		kind == GATE_TURN ? "turn profiling" : "capture profile", SPAN_INTERNAL);
 	return j;
 }
 
@@ -24,6 +26,7 @@ static void unref(struct gate_job *j)
 	if (__atomic_sub_fetch(&j->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
 	const struct mem *mem = j->gate->env.mem;
+	span_end(j->span); /* of what was never queued */
 	text_done(&j->body);
 	(void)timeline_free(j->capture.timeline);
 	mem_free(mem, (void *)(uintptr_t)j->capture.ask.pcs);
@@ -46,6 +49,9 @@ struct gate_job *gate_job_drop(struct gate_job *j)
 void gate_finish(struct gate_job *j, int r)
 {
 	struct gate *g = j->gate;
+	if (r < 0)
+		span_fail(j->span, strerrordesc_np(-r));
+	span_end(TAKE(j->span));
 	{
 		LOCK_SCOPE(&g->lock);
 		j->r = r;
@@ -131,10 +137,12 @@ static void end_capture(struct gate *g, struct gate_job *j, const char *why)
 		dropped = j->dropped;
 	}
 	int r = 0;
-	if (dropped)
+	if (dropped) {
 		capture_abort(&j->capture);
-	else
+	} else {
+		SPAN_SCOPE(j->span);
 		r = capture_end(&g->tools, &j->capture, why, &j->body);
+	}
 	if (r < 0)
 		capture_abort(&j->capture);
 	note_symbols(g);

@@ -226,9 +226,13 @@ static void end_turn(struct gate *g, const struct gate_turning *turn)
 	struct gate_pair was = g->now;
 	bool was_pushing = g->pushing, keeps = keeps_push(g, &turn->to);
 	struct fault push = {0};
-	if (!keeps)
-		stop_push(g);
-	int r = apply(g, turn, &push);
+	int r;
+	{
+		SPAN_SCOPE(turn->job ? turn->job->span : NULL);
+		if (!keeps)
+			stop_push(g);
+		r = apply(g, turn, &push);
+	}
 	if (r < 0)
 		log_error(NULL, r, "[profiling] cannot be switched on%s", turn->after);
 	else
@@ -246,6 +250,7 @@ static void begin_turn(struct gate *g, struct gate_turning *turn)
 	if (keeps_push(g, &turn->to)) {
 		turn->to = g->now; /* also as it was spelt */
 	} else if (g->push) {
+		SPAN_SCOPE(turn->job ? turn->job->span : NULL);
 		push_finish(g->push, &g->tools);
 		g->turning = *turn;
 		g->turning.until_ns = clk_ns(g->env.clk) + PUSH_FLUSH_NS;

@@ -40,8 +40,11 @@ static void take_sample(struct handler_thread *t, const void *uc, enum handler_k
 	rec->kind = (uint8_t)kind;
 	rec->request = request;
 	rec->label = __atomic_load_n(&t->self->label, __ATOMIC_RELAXED);
-	rec->span[0] = rec->span[1] = rec->span[2] = 0;
-	rec->span_name = NULL;
+	/* The thread may be changing them just now: then the last one is 0. */
+	rec->span[2] = __atomic_load_n(&t->self->span_link[2], __ATOMIC_RELAXED);
+	rec->span[0] = rec->span[2] ? t->self->span_link[0] : 0;
+	rec->span[1] = rec->span[2] ? t->self->span_link[1] : 0;
+	rec->span_name = rec->span[2] ? t->self->span_name : NULL;
 	rec->perf_from = t->perf_from;
 	rec->perf_to = t->perf_to;
 	ring_put(&t->ring, (uint32_t)(RECORD_WORDS + n));

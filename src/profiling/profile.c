@@ -149,7 +149,7 @@ static void write_sample(
 			.key = s->label->pairs[i].key.s, .str = s->label->pairs[i].value.s};
 	if (s->number)
 		labels[k++] = (struct pprof_label){.key = "bytes", .num = (int64_t)s->number};
-	if (s->span && e->ask->spans) {
+	if (s->span) {
 		labels[k++] = (struct pprof_label){
 			.key = "trace_id", .str = hex(s->span->trace_id, 16, trace)};
 		labels[k++] = (struct pprof_label){

@@ -27,7 +27,6 @@ struct profile_ask {
 	int64_t period;		      /* CPU: nanoseconds; heap: bytes; 0: the kind's own */
 	int64_t time_ns, duration_ns; /* end since 1970; 0: none */
 	const char *comment;	      /* may be NULL */
-	bool spans;		      /* trace_id, span_id, span_name labels */
 };
 /* "cpu", "heap", … as in paths and file names. */
 const char *profile_name(enum profile_kind kind);

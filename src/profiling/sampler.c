@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "base/waits.h"
 #include "profiling/handler.h"
+#include "profiling/linking.h"
 #include "profiling/said.h"
 #include "profiling/sampler_perf.h"
 #include <assert.h>
@@ -31,7 +32,8 @@ struct sampler {
 	struct sampler_reader *readers;
 	bool stop, sampling;
 	uint64_t samples, lost[SAMPLER_LOST_N], ends[UNWIND_ENDS];
-	uint32_t snapshot; /* id of the last request */
+	uint64_t links, unlinked; /* of what readers gathered */
+	uint32_t snapshot;	  /* id of the last request */
 	struct snapshot *asking;
 	int kernel_error; /* of the last thread whose kernel stacks cannot be sampled */
 	uint64_t born;	  /* threads armed so far; spreads their first expiry */
@@ -138,8 +140,11 @@ static void deliver(struct sampler *s, const struct handler_record *rec, uint32_
 		.pcs = pcs};
 	s->samples += weight;
 	s->ends[end]++;
+	bool linked = false;
 	for (struct sampler_reader *r = s->readers; r; r = r->next)
-		stacks_add(r->stacks, &stack);
+		linked = stacks_add(r->stacks, &stack) || linked;
+	if (stack.span && linked)
+		linking_sampled(stack.span);
 }
 
 /* The samples of perf that a record goes with: each has its own stack in the kernel, and the
@@ -205,6 +210,7 @@ static void drain_thread(struct sampler *s, struct handler_thread *t)
 
 static void drain(struct sampler *s)
 {
+	uint64_t begun_ns = clk_ns(s->env.clk);
 	for (struct handler_thread **at = &s->threads, *t; (t = *at);) {
 		drain_thread(s, t);
 		if (t->gone) {
@@ -214,6 +220,7 @@ static void drain(struct sampler *s)
 			at = &t->next;
 		}
 	}
+	linking_drained(begun_ns);
 }
 
 /* A thread leaves: its timer goes first, then the record is left to the drainer. */
@@ -313,6 +320,7 @@ struct sampler *sampler_close(struct sampler *s)
 static void set_sampling(struct sampler *s, bool on)
 {
 	s->sampling = on;
+	linking_sampling(on);
 	for (struct handler_thread *t = s->threads; t; t = t->next) {
 		if (on && !t->gone && !t->has_timer && t->perf.fd < 0)
 			make_timer(s, t);
@@ -374,6 +382,15 @@ int sampler_read_start(struct sampler *s, uint32_t max_stacks, struct sampler_re
 	return 0;
 }
 
+/* Of what a reader has gathered. */
+static void end_links(struct sampler *s, struct stacks **stacks)
+{
+	linking_unlink_short(stacks);
+	LOCK_SCOPE(&s->lock);
+	s->links += stacks_spans(*stacks);
+	s->unlinked += (uint64_t)stacks_unlinked(*stacks);
+}
+
 void sampler_read_stop(
 	struct sampler_reader *r, struct stacks **ret_stacks, uint64_t *ret_duration_ns)
 {
@@ -392,6 +409,7 @@ void sampler_read_stop(
 	}
 	*ret_stacks = r->stacks;
 	mem_free(s->env.mem, r);
+	end_links(s, ret_stacks);
 }
 
 int sampler_read_turn(
@@ -402,14 +420,17 @@ int sampler_read_turn(
 	int e = stacks_new(s->env.mem, r->max_stacks, &fresh);
 	if (e < 0)
 		return e;
-	LOCK_SCOPE(&s->lock);
-	drain(s);
-	add_lost(r);
-	uint64_t now_ns = clk_ns(s->env.clk);
-	*ret_stacks = r->stacks;
-	*ret_duration_ns = now_ns - r->started_ns;
-	r->stacks = fresh;
-	r->started_ns = now_ns;
+	{
+		LOCK_SCOPE(&s->lock);
+		drain(s);
+		add_lost(r);
+		uint64_t now_ns = clk_ns(s->env.clk);
+		*ret_stacks = r->stacks;
+		*ret_duration_ns = now_ns - r->started_ns;
+		r->stacks = fresh;
+		r->started_ns = now_ns;
+	}
+	end_links(s, ret_stacks);
 	return 0;
 }
 
@@ -428,6 +449,8 @@ void sampler_status(struct sampler *s, struct sampler_status *ret_status)
 	struct sampler_status st = {.hz = s->conf.hz,
 		.sampling = s->sampling,
 		.samples = s->samples,
+		.links = s->links,
+		.unlinked = s->unlinked,
 		.threads = s->bare,
 		.threads_unarmed = s->bare};
 	memcpy(st.unarmed_name, s->bare_name, sizeof(st.unarmed_name));

@@ -32,6 +32,7 @@ struct sampler_status {
 					      no memory */
 	char unarmed_name[16];		   /* one of them */
 	uint64_t samples;		   /* weights summed since opened */
+	uint64_t links, unlinked; /* in profiles so far: spans; samples kept without their span */
 	uint64_t lost[SAMPLER_LOST_N];
 	uint64_t ends[UNWIND_ENDS]; /* walks by how they ended, since opened */
 	uint64_t bytes;		    /* rings and what readers gathered */

@@ -17,8 +17,12 @@ struct stacks {
 	size_t words_n, words_room;
 	struct stack_span *spans;
 	uint32_t spans_n, spans_room;
+	uint32_t *span_slots; /* 1-based, of SPAN_SLOTS; NULL: there was no span yet */
+	int64_t unlinked;
 	struct stack folded;
 };
+#define SPAN_SLOTS (2u * STACKS_SPANS)
+#define SPAN_IDS_BYTES offsetof(struct stack_span, name)
 
 int stacks_new(const struct mem *mem, uint32_t max, struct stacks **ret_stacks)
 {
@@ -39,6 +43,7 @@ struct stacks *stacks_free(struct stacks *s)
 	mem_free(s->mem, s->entries);
 	mem_free(s->mem, s->words);
 	mem_free(s->mem, s->spans);
+	mem_free(s->mem, s->span_slots);
 	return mem_free(s->mem, s);
 }
 
@@ -48,31 +53,32 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-static uint32_t hash_stack(const struct stack *s)
+static uint32_t hash_stack(const struct stack *s, uint32_t span)
 {
 	uint64_t h = mix(s->n, (uintptr_t)s->label);
 	h = mix(h, s->number << 8 | s->end);
-	if (s->span) {
-		uint64_t id;
-		memcpy(&id, s->span->span_id, sizeof(id));
-		h = mix(h, id);
-	}
+	h = mix(h, span);
 	for (unsigned i = 0; i < s->n; i++)
 		h = mix(h, s->pcs[i]);
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool same_span(const struct stacks *s, uint32_t i, const struct stack_span *span)
+/* Where the span is, or is to be, in span_slots. */
+static uint32_t span_slot(const struct stacks *s, const struct stack_span *span)
 {
-	if (!i || !span)
-		return !i && !span;
-	return memcmp(&s->spans[i - 1], span, offsetof(struct stack_span, name)) == 0;
+	uint64_t id;
+	memcpy(&id, span->span_id, sizeof(id));
+	uint32_t at = (uint32_t)mix(0, id) & (SPAN_SLOTS - 1), i;
+	while ((i = s->span_slots[at]) && memcmp(&s->spans[i - 1], span, SPAN_IDS_BYTES) != 0)
+		at = (at + 1) & (SPAN_SLOTS - 1);
+	return at;
 }
 
-static bool same(const struct stacks *s, const struct entry *e, const struct stack *add)
+static bool same(
+	const struct stacks *s, const struct entry *e, const struct stack *add, uint32_t span)
 {
 	return e->s.label == add->label && e->s.number == add->number && e->s.end == add->end &&
-	       e->s.n == add->n && same_span(s, e->span, add->span) &&
+	       e->s.n == add->n && e->span == span &&
 	       (add->n == 0 ||
 		       memcmp(s->words + e->pcs_at, add->pcs, add->n * sizeof(*add->pcs)) == 0);
 }
@@ -112,29 +118,44 @@ static int grow_slots(struct stacks *s)
 
 static int make_room(struct stacks *s, const struct stack *add)
 {
-	size_t room = s->room, spans_room = s->spans_room;
+	size_t room = s->room;
 	int r = grow(s->mem, &s->words, &s->words_room, s->words_n + add->n, sizeof(*s->words));
 	if (r == 0)
 		r = grow(s->mem, &s->entries, &room, s->n + 1u, sizeof(*s->entries));
 	if (r == 0)
 		s->room = (uint32_t)room;
-	if (r == 0 && add->span)
-		r = grow(s->mem, &s->spans, &spans_room, s->spans_n + 1u, sizeof(*s->spans));
-	if (r == 0)
-		s->spans_room = (uint32_t)spans_room;
 	if (r == 0 && s->n >= s->slots_n)
 		r = grow_slots(s);
 	return r;
 }
 
+static int make_span_room(struct stacks *s)
+{
+	size_t room = s->spans_room;
+	if (!s->span_slots)
+		s->span_slots = mem_array(s->mem, SPAN_SLOTS, sizeof(*s->span_slots));
+	if (!s->span_slots)
+		return -ENOMEM;
+	int r = grow(s->mem, &s->spans, &room, s->spans_n + 1u, sizeof(*s->spans));
+	if (r == 0)
+		s->spans_room = (uint32_t)room;
+	return r;
+}
+
+/* Its index, from 1; 0: none, or there is no room for it. */
 static uint32_t intern_span(struct stacks *s, const struct stack_span *span)
 {
 	if (!span)
 		return 0;
-	for (uint32_t i = s->spans_n; i > 0 && i + 16 > s->spans_n; i--)
-		if (same_span(s, i, span))
+	if (s->span_slots) {
+		uint32_t i = s->span_slots[span_slot(s, span)];
+		if (i)
 			return i;
+	}
+	if (s->spans_n == STACKS_SPANS || make_span_room(s) < 0)
+		return 0;
 	s->spans[s->spans_n++] = *span;
+	s->span_slots[span_slot(s, span)] = s->spans_n;
 	return s->spans_n;
 }
 
@@ -144,12 +165,12 @@ static void add_values(struct stack *to, const struct stack *add)
 		to->values[i] += add->values[i];
 }
 
-void stacks_add(struct stacks *s, const struct stack *add)
+static void add_with(struct stacks *s, const struct stack *add, uint32_t span)
 {
-	uint32_t hash = hash_stack(add);
+	uint32_t hash = hash_stack(add, span);
 	for (uint32_t i = s->slots_n ? s->slots[hash & (s->slots_n - 1)] : 0; i;
 		i = s->entries[i - 1].next)
-		if (s->entries[i - 1].hash == hash && same(s, &s->entries[i - 1], add)) {
+		if (s->entries[i - 1].hash == hash && same(s, &s->entries[i - 1], add, span)) {
 			add_values(&s->entries[i - 1].s, add);
 			return;
 		}
@@ -158,13 +179,22 @@ void stacks_add(struct stacks *s, const struct stack *add)
 		return;
 	}
 	struct entry *e = &s->entries[s->n++];
-	*e = (struct entry){.hash = hash, .pcs_at = (uint32_t)s->words_n, .s = *add};
-	e->span = intern_span(s, add->span);
+	*e = (struct entry){.hash = hash, .pcs_at = (uint32_t)s->words_n, .span = span, .s = *add};
 	if (add->n)
 		memcpy(s->words + s->words_n, add->pcs, add->n * sizeof(*add->pcs));
 	s->words_n += add->n;
 	e->next = s->slots[hash & (s->slots_n - 1)];
 	s->slots[hash & (s->slots_n - 1)] = s->n;
+}
+
+bool stacks_add(struct stacks *s, const struct stack *add)
+{
+	uint32_t span = intern_span(s, add->span);
+	bool kept = span || !add->span;
+	if (!kept)
+		s->unlinked += add->values[0];
+	add_with(s, add, span);
+	return kept;
 }
 
 void stacks_each(
@@ -183,6 +213,16 @@ uint32_t stacks_count(const struct stacks *s)
 	return s->n;
 }
 
+uint32_t stacks_spans(const struct stacks *s)
+{
+	return s->spans_n;
+}
+
+int64_t stacks_unlinked(const struct stacks *s)
+{
+	return s->unlinked;
+}
+
 const struct stack *stacks_folded(const struct stacks *s)
 {
 	return &s->folded;
@@ -194,13 +234,17 @@ void stacks_clear(struct stacks *s)
 	s->words_n = 0;
 	if (s->slots)
 		memset(s->slots, 0, s->slots_n * sizeof(*s->slots));
+	if (s->span_slots)
+		memset(s->span_slots, 0, SPAN_SLOTS * sizeof(*s->span_slots));
+	s->unlinked = 0;
 	s->folded = (struct stack){0};
 }
 
 uint64_t stacks_bytes(const struct stacks *s)
 {
 	return sizeof(*s) + s->slots_n * sizeof(*s->slots) + s->room * sizeof(*s->entries) +
-	       s->words_room * sizeof(*s->words) + s->spans_room * sizeof(*s->spans);
+	       s->words_room * sizeof(*s->words) + s->spans_room * sizeof(*s->spans) +
+	       (s->span_slots ? SPAN_SLOTS * sizeof(*s->span_slots) : 0);
 }
 
 void stacks_add_said(struct stacks *s, enum said what, const struct label *label,
@@ -209,15 +253,57 @@ void stacks_add_said(struct stacks *s, enum said what, const struct label *label
 	uintptr_t pc = said_pc(what);
 	struct stack add = {.label = label, .end = UNWIND_ENTRY, .n = 1, .pcs = &pc};
 	memcpy(add.values, values, sizeof(add.values));
-	stacks_add(s, &add);
+	(void)stacks_add(s, &add);
 }
 
 static void add_entry(void *arg, const struct stack *stack)
 {
-	stacks_add(arg, stack);
+	(void)stacks_add(arg, stack);
 }
 
 void stacks_add_all(struct stacks *s, const struct stacks *from)
 {
 	stacks_each(from, add_entry, s);
+}
+
+struct unlinking {
+	struct stacks *to;
+	bool (*drop)(void *arg, const struct stack_span *span);
+	void *arg;
+	const struct stack_span *last; /* what was asked for last, and the answer */
+	bool last_drops;
+};
+
+static void copy_entry(void *arg, const struct stack *stack)
+{
+	struct unlinking *u = arg;
+	struct stack out = *stack;
+	if (out.span && out.span != u->last) {
+		u->last = out.span;
+		u->last_drops = u->drop(u->arg, out.span);
+	}
+	if (out.span && u->last_drops) {
+		u->to->unlinked += out.values[0];
+		out.span = NULL;
+	}
+	(void)stacks_add(u->to, &out);
+}
+
+int stacks_unlink(
+	struct stacks **s, bool (*drop)(void *arg, const struct stack_span *span), void *arg)
+{
+	struct stacks *from = *s;
+	if (!from->spans_n)
+		return 0;
+	AUTO(stacks) struct stacks *to = NULL;
+	int r = stacks_new(from->mem, from->max, &to);
+	if (r < 0)
+		return r;
+	struct unlinking u = {.to = to, .drop = drop, .arg = arg};
+	stacks_each(from, copy_entry, &u);
+	to->unlinked += from->unlinked;
+	to->folded = from->folded;
+	*s = TAKE(to);
+	(void)stacks_free(from);
+	return 0;
 }

@@ -6,9 +6,13 @@
 #include "base/mem.h"
 #include "profiling/said.h"
 #include "profiling/unwind.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STACKS_VALUES 4
+/* Distinct spans in a table; each makes entries of its own of the stacks it is in. Stacks of
+ * further ones are kept without their span. */
+#define STACKS_SPANS 4096
 /* Ids of the span a sample was taken in; all 0: none. */
 struct stack_span {
 	uint8_t trace_id[16], span_id[8];
@@ -29,8 +33,8 @@ MUST_CHECK int stacks_new(const struct mem *mem, uint32_t max, struct stacks **r
 struct stacks *stacks_free(struct stacks *s);
 CLEANUP(stacks);
 /* Adds the values of *add to its entry; what add points to is copied (label and span name are not).
- * Without memory it goes to the folded entry. */
-void stacks_add(struct stacks *s, const struct stack *add);
+ * Without memory it goes to the folded entry. False: its span was not kept. */
+bool stacks_add(struct stacks *s, const struct stack *add);
 /* Adds values to the entry of what stands for no stack: one frame, under label. */
 void stacks_add_said(struct stacks *s, enum said what, const struct label *label,
 	const int64_t values[STACKS_VALUES]);
@@ -40,6 +44,13 @@ void stacks_add_all(struct stacks *s, const struct stacks *from);
 void stacks_each(
 	const struct stacks *s, void (*fn)(void *arg, const struct stack *stack), void *arg);
 uint32_t stacks_count(const struct stacks *s);
+uint32_t stacks_spans(const struct stacks *s);
+/* values[0] of what was added with a span that was not kept. */
+int64_t stacks_unlinked(const struct stacks *s);
+/* Takes the spans of which drop says so from their stacks, which merge with their like; further
+ * ones of them are not taken. -ENOMEM: nothing is changed. */
+MUST_CHECK int stacks_unlink(
+	struct stacks **s, bool (*drop)(void *arg, const struct stack_span *span), void *arg);
 /* Sums of what found no room; values all 0: nothing. */
 const struct stack *stacks_folded(const struct stacks *s);
 void stacks_clear(struct stacks *s); /* keeps the memory */

@@ -9,7 +9,7 @@ from source import BUILD, text, tracked
 # a thread and what others read of it, its hook table, the registry of threads, the allocator's
 # hook, and the state of each log call.
 GLOBALS = re.compile(r"""
-    nl6_self | custom_labels_current_set | otel_thread_ctx_v1 | threads_(lock|first|hooks|n) | thread_hook\w* | mem_hook\w* | waits_(hooks|session) | log_site_(\.\d+)?
+    nl6_self | custom_labels_current_set | otel_thread_ctx_v1 | threads_(lock|first|hooks|n) | thread_hook\w* | mem_hook\w* | waits_(hooks|session) | span_sink | log_site_(\.\d+)?
     | DW\.ref\.\w+  # the compiler's, for unwinding through cleanups
 """, re.X)
 SECTION = re.compile(r"^\.(data|bss|tdata|tbss)(\.(?!rel\.ro)\S+)?$|^\*COM\*$")

@@ -207,6 +207,16 @@ static int job_queue(struct batches *b, struct batch_job *j, struct fault *reter
 	return 0;
 }
 
+static struct span *job_span(bool detached)
+{
+	if (!nl6_self.span)
+		return NULL;
+	return span_begin(&(struct span_ask){.name = "create batch",
+		.kind = SPAN_INTERNAL,
+		.parent = nl6_self.span,
+		.detached = detached});
+}
+
 int batch_submit(struct batches *b, const struct batch_ask *ask,
 	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
 	struct fault *reterr_fault)
@@ -225,10 +235,13 @@ int batch_submit(struct batches *b, const struct batch_ask *ask,
 	if (r == 0) {
 		j->done = done;
 		j->done_arg = done_arg;
+		j->span = job_span(ask->detached);
 		r = job_queue(b, j, reterr_fault);
 	}
 	if (r < 0) {
 		stat_add(&b->refused_batches, 1);
+		if (j)
+			span_end(j->span);
 		(void)batch_job_free(b, j);
 		return r;
 	}
@@ -263,6 +276,7 @@ void batch_each_active(
 int batches_delete(struct batches *b, const struct addr *a)
 {
 	struct fleet_gone gone = {batch_on_gone, b};
+	SPAN_WORK("delete device");
 	int r = fleet_del(b->env.fleet, a, &gone);
 	batch_undo_dead(b);
 	return r;
@@ -278,6 +292,7 @@ uint64_t batches_delete_all(struct batches *b)
 	while (b->active)
 		cond_wait(&b->ended, &b->lock);
 	lock_drop(&b->lock);
+	SPAN_WORK("delete all devices");
 	uint64_t n = fleet_del_all(b->env.fleet, &gone);
 	batch_undo_dead(b);
 	LOCK_SCOPE(&b->lock);

@@ -13,6 +13,7 @@ enum batch_state { BATCH_WAITING, BATCH_RUNNING, BATCH_DONE, BATCH_FAILED };
 struct batch_ask {
 	struct fleet_add add; /* types: an array that batch_submit copies, taking references; batch
 				 is set by batch_submit */
+	bool detached;	      /* the span that it is asked in does not wait for it */
 };
 struct batch_info {
 	uint64_t id; /* from 1 */

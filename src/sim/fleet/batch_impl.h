@@ -1,6 +1,7 @@
 /* The inside of struct batches, shared by batch.c and batch_job.c only. */
 #pragma once
 #include "base/queue.h"
+#include "base/span.h"
 #include "base/thread.h"
 #include "sim/fleet/batch.h"
 #include "sim/fleet/batch_book.h"
@@ -14,6 +15,7 @@ struct batch_job {
 	const struct type **types; /* owned, with references */
 	void (*done)(void *arg, uint64_t id);
 	void *done_arg;
+	struct span *span;	/* below the asker's; ends with the job */
 	struct batch_job *next; /* active ones, by id */
 };
 struct batches {

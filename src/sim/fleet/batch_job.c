@@ -55,6 +55,7 @@ static int job_goes_on(struct batches *b, struct fault *reterr_fault)
 static int job_slices(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
 {
 	struct fleet_added added = {0};
+	SPAN_WORK("add devices");
 	for (uint32_t at = 0, n; at < j->add.count; at += n) {
 		int r = job_goes_on(b, reterr_fault);
 		if (r < 0)
@@ -75,7 +76,15 @@ static int job_slices(struct batches *b, struct batch_job *j, struct fault *rete
 static void job_take_back(struct batches *b, struct batch_job *j)
 {
 	struct fleet_gone gone = {batch_on_gone, b};
+	SPAN_WORK("take devices back");
 	(void)fleet_del_range(b->env.fleet, &j->info.first, &j->info.last, j->add.batch, &gone);
+}
+
+static int job_prepare(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	SPAN_WORK("prepare network");
+	return b->env.prepare(
+		b->env.arg, &j->info.first, &j->info.last, j->add.snmp_port, reterr_fault);
 }
 
 static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
@@ -89,8 +98,7 @@ static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr
 	lock_drop(&b->lock);
 	if (r < 0)
 		return fault_set(reterr_fault, r, "", NULL, "no memory to begin the batch");
-	r = b->env.prepare(
-		b->env.arg, &j->info.first, &j->info.last, j->add.snmp_port, reterr_fault);
+	r = job_prepare(b, j, reterr_fault);
 	if (r < 0) {
 		LOCK_SCOPE(&b->lock);
 		batch_book_forget(&b->book, j->add.batch);
@@ -152,6 +160,25 @@ static void job_end(struct batches *b, struct batch_job *j, int r, const struct 
 	cond_wake_all(&b->ended);
 }
 
+/* Its span has ended when the asker is told: nothing of the work is below a span that is over. */
+static int job_do(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	struct span *span = TAKE(j->span);
+	int r;
+	{
+		SPAN_SCOPE(span);
+		span_set_int(span, "nl6.batch.id", (int64_t)j->info.id);
+		span_set_int(span, "nl6.batch.devices", j->add.count);
+		r = job_work(b, j, reterr_fault);
+		batch_job_drop_types(b, j);
+		job_tell(j, r, reterr_fault);
+	}
+	if (r < 0)
+		span_fail(span, reterr_fault->text);
+	span_end(span);
+	return r;
+}
+
 void batch_job_run(struct batches *b, struct batch_job *j)
 {
 	/* The job may leave the history and be freed as soon as it ended. */
@@ -160,9 +187,7 @@ void batch_job_run(struct batches *b, struct batch_job *j)
 	uint64_t id = j->info.id;
 	struct fault fault = {0};
 	job_begin(b, j);
-	int r = job_work(b, j, &fault);
-	batch_job_drop_types(b, j);
-	job_tell(j, r, &fault);
+	int r = job_do(b, j, &fault);
 	job_end(b, j, r, &fault);
 	if (done)
 		done(done_arg, id);

@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/span.h"
 #include "base/thread.h"
 #include "sim/fleet/type_load.h"
 #include <errno.h>
@@ -113,6 +114,8 @@ static int compile(
 {
 	struct types_conf conf = conf_of(t);
 	struct type_source s = {0};
+	SPAN_WORK("compile type");
+	span_set_str(nl6_self.span, "nl6.type", slug);
 	int r = type_source_read(t->env.mem, &conf, slug, &s, reterr_fault);
 	if (r < 0)
 		return r;

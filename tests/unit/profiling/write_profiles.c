@@ -128,7 +128,6 @@ static void odd(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
 		write_profile(kinds[i].name, (struct profile_ask){.kind = kinds[i].kind,
 						     .stacks = s,
-						     .spans = true,
 						     .comment = "odd \xc0\x80 remarks"});
 	(void)stacks_free(s);
 	must(stacks_new(&mem_libc, 100, &s) == 0, "no stacks");
