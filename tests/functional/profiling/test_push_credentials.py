@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from http_peer import Authority, redirect
 from program import run_once, until
 from proxy_peer import Proxy
-from pyroscope_peer import Authority, redirect
 from test_gate import GATE, pull_only, turn
 from test_push import ALWAYS, metrics, names, off, push_to, status
 

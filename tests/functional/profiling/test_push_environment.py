@@ -4,7 +4,8 @@ import ssl
 
 import pytest
 
-from pyroscope_peer import Authority, Pyroscope
+from http_peer import Authority
+from pyroscope_peer import Pyroscope
 
 OFF = {"enabled": False}
 

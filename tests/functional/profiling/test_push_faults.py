@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from http_peer import answer, cut_answer, cut_request, drip, redirect, silence
 from program import SLOW, until
-from pyroscope_peer import answer, cut_answer, cut_request, drip, redirect, silence
 from test_gate import pull_only, turn
 from test_push import ALWAYS, FLUSH_S, RATES, UPLOAD_S, metrics, names, off, push_to, status
 

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from http_peer import Authority, answer, cut_answer, cut_request, drip, redirect, silence
 from pprof_make import LABEL, SAMPLE, Maker, cpu, encode, goroutine, heap, make, waits
-from pyroscope_peer import (Authority, Pyroscope, answer, cut_answer, cut_request, drip, redirect,
-                            silence)
+from pyroscope_peer import Pyroscope
 from pyroscope_rules import BURST, RATE, Bucket, Refused, ingest
 
 MUTEX = {"contentions": {"units": "lock_samples", "display-name": "mutex_count"},
