@@ -51,5 +51,26 @@ def fleet(nl6, net):
     return start
 
 
+@pytest.fixture
+def otlp():
+    """Starts receivers of traces and profiles: otlp(any_kind=False, ...). One that got anything
+    wrong fails the test."""
+    from otlp_peer import Otlp  # what it needs to decode is loaded by those who use it
+    running = []
+
+    def start(**more):
+        running.append(Otlp(**more))
+        return running[-1]
+
+    yield start
+    faults = []
+    for it in running:
+        try:
+            it.close()
+        except AssertionError as e:
+            faults.append(str(e))
+    assert faults == []
+
+
 def pytest_sessionfinish():
     forget_snmp_env()

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from program import SLOW, until
@@ -67,6 +67,7 @@ class Request:
     status: int = 0
     why: str = ""
     upload: object = None  # what it held, if it was accepted
+    faults: list = field(default_factory=list)  # of what was accepted all the same
 
     @property
     def authorization(self):
