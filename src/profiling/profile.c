@@ -1,10 +1,10 @@
 #include "profiling/profile.h"
 #include "profiling/said.h"
+#include "wire/gzip.h"
 #include "wire/pprof.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 struct value_type {
 	const char *type, *unit;
@@ -208,26 +208,6 @@ static int put_own_first(struct encoding *e)
 	return 0;
 }
 
-/* One gzip member, fast rather than small, with an honest length in its trailer. */
-static int compress_to(struct text *out, const void *bytes, size_t len)
-{
-	z_stream z = {0};
-	if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	uint8_t buf[16384];
-	z.next_in = (Bytef *)(uintptr_t)bytes;
-	z.avail_in = (uInt)len;
-	int r;
-	do {
-		z.next_out = buf;
-		z.avail_out = sizeof(buf);
-		r = deflate(&z, Z_FINISH);
-		text_write(out, buf, sizeof(buf) - z.avail_out);
-	} while (r == Z_OK);
-	(void)deflateEnd(&z);
-	return r != Z_STREAM_END || out->err < 0 ? -ENOMEM : 0;
-}
-
 int profile_encode(const struct mem *mem, struct symbols *symbols, const struct profile_ask *ask,
 	struct text *out)
 {
@@ -266,5 +246,5 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 	r = pprof_finish(p, &head, &bytes, &len);
 	if (r == 0 && e.err < 0)
 		r = e.err;
-	return r < 0 ? r : compress_to(out, bytes, len);
+	return r < 0 ? r : gzip_write(out, bytes, len);
 }
