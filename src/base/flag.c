@@ -70,6 +70,9 @@ int flag_judge(const struct flag *f, const char *text, const char *field,
 	case FLAG_KIND_DURATION:
 		r = judge_duration(f, text, &v.num);
 		break;
+	case FLAG_KIND_RATIO:
+		r = num_ratio(text, &v.num);
+		break;
 	case FLAG_KIND_ENUM:
 		r = judge_enum(f, text, &v.num);
 		break;
@@ -134,6 +137,8 @@ static const char *kind_meta(enum flag_kind kind)
 		return "FILE";
 	case FLAG_KIND_DURATION:
 		return "DURATION";
+	case FLAG_KIND_RATIO:
+		return "RATIO";
 	case FLAG_KIND_ENUM:
 		return "WORD";
 	case FLAG_KIND_LIST:
@@ -186,6 +191,8 @@ const char *flag_allowed(const struct flag *f, char buf[static FLAG_ALLOWED_BYTE
 			"seconds or a duration such as 1m30s, %s..%s",
 			num_duration_text(f->min, lo), num_duration_text(f->max, hi));
 		return buf;
+	case FLAG_KIND_RATIO:
+		return "0..1, such as 0.25";
 	case FLAG_KIND_ENUM:
 		enum_words(f->choices, buf, FLAG_ALLOWED_BYTES);
 		return buf;

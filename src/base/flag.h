@@ -16,6 +16,7 @@ enum flag_kind {
 	FLAG_KIND_STR,	    /* const char *; NULL: empty, only without a default */
 	FLAG_KIND_PATH,	    /* likewise, a file or directory */
 	FLAG_KIND_DURATION, /* uint64_t nanoseconds */
+	FLAG_KIND_RATIO,    /* uint64_t millionths, 0 to 1 as typed */
 	FLAG_KIND_ENUM,	    /* an enum or bool; one of choices */
 	FLAG_KIND_LIST,	    /* struct flag_list; repeated or separated by commas */
 	FLAG_KIND_SECRET,   /* const char *; also as NAME-file, wiped from the arguments */
@@ -112,6 +113,8 @@ struct flag_other {
 		.offset = FLAG_FIELD_(type, field, uint64_t), .bytes = sizeof(uint64_t), \
 		.text_default = (def), .min = (lo_ns), .max = (hi_ns) \
 	}
+#define FLAG_RATIO(type, field, name, def, text) \
+	FLAG_TEXT_(type, field, uint64_t, FLAG_KIND_RATIO, name, def, text)
 /* choices_: array of struct flag_choice; the field is an enum or a bool. */
 #define FLAG_ENUM(type, field, name_, def, choices_, text) \
 	{ \

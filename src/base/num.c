@@ -124,6 +124,32 @@ int num_duration(const char *s, uint64_t *ret_ns)
 	return 0;
 }
 
+int num_ratio(const char *s, uint64_t *ret_millionths)
+{
+	uint64_t n = 0;
+	unsigned digits = 0;
+	bool point = false;
+	if (!(*s >= '0' && *s <= '9'))
+		return -EINVAL;
+	for (; *s; s++) {
+		if (*s == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (!(*s >= '0' && *s <= '9') || (point && ++digits > 6))
+			return -EINVAL;
+		n = MIN(n * 10 + (uint64_t)(*s - '0'), (uint64_t)UINT32_MAX);
+	}
+	if (point && digits == 0)
+		return -EINVAL;
+	for (; digits < 6; digits++)
+		n = MIN(n * 10, (uint64_t)UINT32_MAX);
+	if (n > 1000000)
+		return -ERANGE;
+	*ret_millionths = n;
+	return 0;
+}
+
 /* Appends value/per with its fraction, without trailing zeros, and the unit. */
 static void put_fraction(char *buf, size_t room, uint64_t value, uint64_t per, const char *unit)
 {

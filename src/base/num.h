@@ -14,6 +14,9 @@ MUST_CHECK int num_duration(const char *s, uint64_t *ret_ns);
 /* Writes the shortest Go-like form ("1m30s", "1h", "1.5ms", "0s"); returns buf. */
 #define DURATION_TEXT_BYTES 40
 const char *num_duration_text(uint64_t ns, char buf[static DURATION_TEXT_BYTES]);
+/* A part of a whole, "0" to "1" with at most 6 digits after the point, in millionths. -EINVAL;
+ * -ERANGE: more than 1. */
+MUST_CHECK int num_ratio(const char *s, uint64_t *ret_millionths);
 /* The candidate nearest to word by edit distance (a swap of neighbours is one edit; the first of
  * equals), NULL when none is near: distance > 1 + len/3, or word longer than 63 bytes. */
 const char *num_nearest(const char *word, const char *const *candidates, size_t n);

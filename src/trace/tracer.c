@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "base/rnd.h"
+#include "base/text.h"
 #include "trace/tracer_impl.h"
 #include <errno.h>
 #include <stdio.h>
@@ -82,6 +83,10 @@ static const char *keep_text(struct traced *s, const char *from)
 		n--; /* not within a character of UTF-8 */
 	memcpy(to, from, n);
 	to[n] = 0;
+	for (unsigned good; *to; to += MAX(good, 1u))
+		if ((good = text_utf8_bytes(to)) == 0)
+			*to = '?';
+	to = s->text + s->text_bytes;
 	s->text_bytes += (uint32_t)n + 1;
 	return to;
 }

@@ -19,7 +19,7 @@
 
 struct tracer_attr {
 	const char *key; /* lives as long as the process */
-	const char *str; /* NULL: num counts; UTF-8 is the reader's to see to */
+	const char *str; /* valid UTF-8; NULL: num counts */
 	int64_t num;
 };
 /* A span as it is told of once it has ended. */

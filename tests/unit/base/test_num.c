@@ -43,6 +43,30 @@ START_TEST(hex_bytes)
 }
 END_TEST
 
+START_TEST(ratios_read)
+{
+	static const struct {
+		const char *s;
+		uint64_t millionths;
+	} good[] = {{"0", 0}, {"1", 1000000}, {"0.5", 500000}, {"1.000000", 1000000},
+		{"0.000001", 1}, {"00.25", 250000}};
+	static const char *const bad[] = {"", ".5", "1.", "-1", "0.5x", "0..5", "0.0000001", "1e-1",
+		" 1", "50%"};
+	static const char *const far[] = {
+		"1.1", "2", "1.000001", "99999999999999999999999999999999"};
+	uint64_t n = 7;
+	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)
+		ck_assert_msg(num_ratio(bad[i], &n) == -EINVAL, "%s", bad[i]);
+	for (unsigned i = 0; i < ARRAY_SIZE(far); i++)
+		ck_assert_msg(num_ratio(far[i], &n) == -ERANGE, "%s", far[i]);
+	ck_assert_uint_eq(n, 7);
+	for (unsigned i = 0; i < ARRAY_SIZE(good); i++) {
+		ck_assert_msg(num_ratio(good[i].s, &n) == 0, "%s", good[i].s);
+		ck_assert_uint_eq(n, good[i].millionths);
+	}
+}
+END_TEST
+
 START_TEST(durations_read)
 {
 	static const struct {
@@ -113,4 +137,4 @@ START_TEST(nearest_word)
 }
 END_TEST
 
-UNIT_MAIN(u64_is_strict, hex_bytes, durations_read, durations_written, nearest_word)
+UNIT_MAIN(u64_is_strict, hex_bytes, ratios_read, durations_read, durations_written, nearest_word)
