@@ -159,6 +159,7 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 	struct gate_status st = {.enabled = g->now.enabled,
 		.startup_flag = g->conf.push.address ? g->conf.push.address : "",
 		.pushing = g->pushing,
+		.sinking = g->sink_due_ns != 0,
 		.revert_pending = g->revert_pending};
 	memcpy(st.server_address, g->now.address, sizeof(st.server_address));
 	memcpy(st.last_error, g->last_error, sizeof(st.last_error));

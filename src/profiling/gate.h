@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "profiling/address.h"
+#include "profiling/cpu_sink.h"
 #include "profiling/heap.h"
 #include "profiling/push_conf.h"
 #include "profiling/sampler.h"
@@ -20,7 +21,8 @@ struct gate_env { /* borrowed */
 	const struct mem *mem;
 	const struct clk *clk;
 	struct stats *stats;
-	const char *version; /* of the program, for what is pushed; NULL: unknown */
+	const char *version;	     /* of the program, for what is pushed; NULL: unknown */
+	const struct cpu_sink *sink; /* NULL: none */
 };
 struct gate_conf {
 	struct push_conf push;
@@ -80,6 +82,7 @@ struct gate_status {
 	bool revert_to;
 	char revert_to_address[ADDRESS_BYTES];
 	struct upload_status push; /* while pushing */
+	bool sinking;		   /* the sink gets windows of the CPU */
 	/* Of the profiler, while it is open. */
 	enum gate_opener opened_by;
 	char peer[64]; /* who asked, "" unless by REST */

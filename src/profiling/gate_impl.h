@@ -3,6 +3,7 @@
 #include "base/span.h"
 #include "base/thread.h"
 #include "profiling/capture.h"
+#include "profiling/cpu_windows.h"
 #include "profiling/gate.h"
 #include "profiling/push.h"
 
@@ -30,6 +31,7 @@ struct gate_job {
 /* A state of the gate that can be gone back to. */
 struct gate_pair {
 	bool enabled;
+	bool pull_only; /* asked for by name: the sink rests as well */
 	char address[ADDRESS_BYTES];
 };
 /* A turn of the gate. The push that it ends sends what it has first, and meanwhile the gate's
@@ -55,10 +57,13 @@ struct gate {
 	struct gate_pair now;
 	bool pushing;	   /* changes with now, when push has been exchanged already */
 	bool push_has_cpu; /* no other may sample it, unless it is shared */
+	bool sink_has_cpu; /* likewise */
 	struct push *push; /* set and cleared by the gate's thread, which alone turns it */
 	struct upload_totals totals;
 	char last_error[320];	     /* of a push that could not start */
 	struct gate_turning turning; /* of the gate's thread */
+	struct cpu_windows sinking;  /* the sink's, and the gate's thread's */
+	uint64_t sink_due_ns;	     /* 0: it rests */
 	enum gate_opener opened_by;
 	char peer[64];
 	uint64_t opened_at_ns;
@@ -85,6 +90,10 @@ struct gate_job *gate_job_new(
 MUST_CHECK int gate_push_start(struct gate *g, const char *address, struct capture_tools *tools,
 	struct fault *reterr_fault);
 void gate_push_stop(struct gate *g);
+/* gate_sink.c, on the gate's thread. The sink is to get windows from now on, or no more: then it
+ * gets the last, however short it is. */
+void gate_sink_set(struct gate *g, struct capture_tools *t, bool on);
+void gate_sink_turn(struct gate *g);
 /* gate_turn.c, on the gate's thread */
 void gate_do_turn(struct gate *g, struct gate_job *j);
 void gate_do_revert(struct gate *g);

@@ -19,6 +19,12 @@ static void drop_cpu(void *arg)
 	g->push_has_cpu = false;
 }
 
+static bool cpu_is_carried(void *arg)
+{
+	const struct gate *g = arg;
+	return g->sink_due_ns && !g->conf.push.cpu_always && g->env.sink->carries(g->env.sink->arg);
+}
+
 static void on_idle(void *arg)
 {
 	struct gate *g = arg;
@@ -35,6 +41,7 @@ int gate_push_start(struct gate *g, const char *address, struct capture_tools *t
 		.totals = &g->totals,
 		.take_cpu = take_cpu,
 		.drop_cpu = drop_cpu,
+		.cpu_is_carried = cpu_is_carried,
 		.idle = on_idle,
 		.arg = g};
 	struct push *p;

@@ -84,7 +84,8 @@ static int may_capture(struct gate *g, enum capture_kind kind)
 	if (!g->now.enabled)
 		return -ENOENT;
 	bool shared = !capture_lasts(kind) || (kind == CAPTURE_CPU && g->conf.share_cpu);
-	bool taken = g->under_way[kind] || (kind == CAPTURE_CPU && g->push_has_cpu);
+	bool taken =
+		g->under_way[kind] || (kind == CAPTURE_CPU && (g->push_has_cpu || g->sink_has_cpu));
 	if (shared || !taken)
 		return 0;
 	stat_add(&g->captures_refused, 1);
@@ -181,6 +182,7 @@ enum next {
 	NEXT_CAPTURE,
 	NEXT_POLL,
 	NEXT_WINDOW,
+	NEXT_SINK,
 	NEXT_FLUSHED,
 	NEXT_REVERT,
 	NEXT_END,
@@ -227,6 +229,8 @@ static enum next next_now(
 		return turn;
 	if (g->push && push_due_ns(g->push) <= now_ns)
 		return NEXT_WINDOW;
+	if (g->sink_due_ns && g->sink_due_ns <= now_ns)
+		return NEXT_SINK;
 	return is_polled(g) && poll_ns <= now_ns ? NEXT_POLL : NEXT_WAIT;
 }
 
@@ -240,6 +244,8 @@ static uint64_t next_ns(const struct gate *g, uint64_t poll_ns)
 		until_ns = MIN(until_ns, g->revert_ns);
 	if (g->push)
 		until_ns = MIN(until_ns, push_due_ns(g->push));
+	if (g->sink_due_ns)
+		until_ns = MIN(until_ns, g->sink_due_ns);
 	for (const struct gate_job *j = g->captures; j; j = j->next)
 		until_ns = MIN(until_ns, j->capture.ends_ns);
 	return until_ns;
@@ -286,6 +292,10 @@ void gate_run(void *arg)
 			break;
 		case NEXT_WINDOW:
 			push_turn(g->push, &g->tools);
+			note_symbols(g);
+			break;
+		case NEXT_SINK:
+			gate_sink_turn(g);
 			note_symbols(g);
 			break;
 		case NEXT_FLUSHED:

@@ -78,10 +78,13 @@ static int open_tools(struct gate *g, struct capture_tools *ret_tools)
 }
 
 /* The state as people write it. */
-static const char *pair_text(const struct gate_pair *p, bool pushing, char buf[static LINE_BYTES])
+static const char *pair_text(
+	const struct gate *g, const struct gate_pair *p, bool pushing, char buf[static LINE_BYTES])
 {
 	if (!p->enabled)
 		return "off";
+	if (!p->address[0] && g->env.sink && !p->pull_only)
+		return "on (/debug/pprof/ is served, the CPU is sent by OTLP, nothing is pushed)";
 	if (!p->address[0])
 		return "on (pull-only: /debug/pprof/ is served, nothing is pushed)";
 	(void)snprintf(
@@ -91,7 +94,8 @@ static const char *pair_text(const struct gate_pair *p, bool pushing, char buf[s
 
 static bool is_same(const struct gate_pair *a, const struct gate_pair *b)
 {
-	return a->enabled == b->enabled && address_is_same(a->address, b->address);
+	return a->enabled == b->enabled && a->pull_only == b->pull_only &&
+	       address_is_same(a->address, b->address);
 }
 
 /* Does the push that runs go on in that state? */
@@ -166,8 +170,12 @@ static int apply(struct gate *g, const struct gate_turning *turn, struct fault *
 	if (to->enabled && to->address[0] && !g->push)
 		ret_push->code =
 			gate_push_start(g, to->address, was_open ? &g->tools : &tools, ret_push);
-	if (!to->enabled && was_open)
+	if (to->enabled)
+		gate_sink_set(g, was_open ? &g->tools : &tools, !to->pull_only);
+	if (!to->enabled && was_open) {
+		gate_sink_set(g, &g->tools, false);
 		gate_end_captures(g, "ended early: the gate was closed");
+	}
 	publish(g, turn, ret_push, &tools);
 	if (!to->enabled && was_open) {
 		drop_tools(g, &tools);
@@ -190,8 +198,8 @@ static void log_turn(const struct gate *g, const struct gate_pair *was, bool was
 {
 	char now_text[LINE_BYTES], was_text[LINE_BYTES];
 	bool same = is_same(was, &g->now) && was_pushing == g->pushing;
-	const char *now = pair_text(&g->now, g->pushing, now_text);
-	const char *before = same ? "unchanged" : pair_text(was, was_pushing, was_text);
+	const char *now = pair_text(g, &g->now, g->pushing, now_text);
+	const char *before = same ? "unchanged" : pair_text(g, was, was_pushing, was_text);
 	if (push->code)
 		log_warn(NULL, 0, "[profiling] %s (%s%s); push NOT started: %s%s", now,
 			same ? "" : "was ", before, push->text, after);
@@ -271,6 +279,7 @@ void gate_do_turn(struct gate *g, struct gate_job *j)
 	struct gate_turning turn = {.to = {.enabled = j->enabled}, .by = j->by, .job = j};
 	char duration[DURATION_TEXT_BYTES];
 	copy_text(turn.peer, sizeof(turn.peer), j->peer);
+	turn.to.pull_only = j->enabled && j->has_address && !j->address[0];
 	if (j->enabled)
 		copy_text(turn.to.address, sizeof(turn.to.address),
 			j->has_address	       ? j->address

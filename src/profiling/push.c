@@ -1,4 +1,5 @@
 #include "profiling/push.h"
+#include "profiling/cpu_windows.h"
 #include "profiling/symbol.h"
 #include "profiling/walker.h"
 #include <errno.h>
@@ -16,8 +17,7 @@ struct push {
 	struct push_env env;
 	struct upload *upload;
 	uint64_t due_ns;
-	struct sampler_reader *cpu; /* NULL: this window has none */
-	uint64_t cpu_wall_ns;
+	struct cpu_windows cpu;
 	struct window windows[ARRAY_SIZE(pushed)];
 };
 
@@ -34,34 +34,6 @@ static bool is_now(enum capture_kind kind)
 	return kind == CAPTURE_GOROUTINE;
 }
 
-static void note(struct push *p, const char *what, int r)
-{
-	char text[128];
-	(void)snprintf(text, sizeof(text), "%s: %s", what, strerrordesc_np(-r));
-	upload_note(p->upload, text);
-}
-
-static void drop_cpu(struct push *p)
-{
-	p->env.drop_cpu(p->env.arg);
-}
-
-/* A scrape that samples is not disturbed: this window has no CPU then. */
-static void begin_cpu(struct push *p, struct capture_tools *t)
-{
-	if (!p->env.take_cpu(p->env.arg)) {
-		upload_note(p->upload,
-			"could not start the CPU collector: cpu profiling already in use");
-		return;
-	}
-	p->cpu_wall_ns = clk_wall_ns(p->env.clk);
-	int r = sampler_read_start(t->sampler, CAPTURE_STACKS, &p->cpu);
-	if (r < 0) {
-		note(p, "could not start the CPU collector", r);
-		drop_cpu(p);
-	}
-}
-
 static void upload(struct push *p, struct capture_tools *t, const struct capture_made *made,
 	uint64_t until_wall_ns)
 {
@@ -76,7 +48,7 @@ static void upload(struct push *p, struct capture_tools *t, const struct capture
 		return;
 	}
 	text_done(&up.body);
-	note(p, "a profile was lost", r);
+	cpu_windows_note(&p->cpu, "a profile was lost", r);
 }
 
 static void begin_kind(struct push *p, struct window *w)
@@ -93,7 +65,7 @@ static void end_kind(
 	int r = is_now(kind) ? capture_gather(t, kind, &stacks)
 			     : capture_since(t, kind, &w->last, &stacks);
 	if (r < 0) {
-		note(p, "a profile was lost", r);
+		cpu_windows_note(&p->cpu, "a profile was lost", r);
 		return;
 	}
 	begin_kind(p, w);
@@ -104,29 +76,32 @@ static void end_kind(
 	upload(p, t, &made, w->begun_wall_ns);
 }
 
-/* goes_on: into the next window, without a gap. */
+static bool take_cpu(void *arg)
+{
+	struct push *p = arg;
+	return p->env.take_cpu(p->env.arg);
+}
+
+static void drop_cpu(void *arg)
+{
+	struct push *p = arg;
+	p->env.drop_cpu(p->env.arg);
+}
+
+static void note_cpu(void *arg, const char *text)
+{
+	upload_note(((struct push *)arg)->upload, text);
+}
+
+/* goes_on: into the next window, without a gap. What is sent another way is not sent twice. */
 static void end_cpu(struct push *p, struct capture_tools *t, bool goes_on)
 {
-	if (!p->cpu)
-		return;
 	AUTO(stacks) struct stacks *stacks = NULL;
-	struct capture_made made = {.kind = CAPTURE_CPU, .begun_wall_ns = p->cpu_wall_ns};
-	uint64_t until_wall_ns = clk_wall_ns(p->env.clk);
-	if (goes_on) {
-		int r = sampler_read_turn(p->cpu, &stacks, &made.duration_ns);
-		if (r < 0) {
-			/* What was gathered stays, and is of the next window. */
-			note(p, "a window of the CPU grows", r);
-			return;
-		}
-		p->cpu_wall_ns = until_wall_ns;
-	} else {
-		sampler_read_stop(p->cpu, &stacks, &made.duration_ns);
-		p->cpu = NULL;
-		drop_cpu(p);
-	}
-	made.stacks = stacks;
-	upload(p, t, &made, until_wall_ns);
+	struct capture_made made;
+	uint64_t until_wall_ns;
+	bool carried = p->env.cpu_is_carried(p->env.arg);
+	if (cpu_windows_end(&p->cpu, t, goes_on, &made, &stacks, &until_wall_ns) && !carried)
+		upload(p, t, &made, until_wall_ns);
 }
 
 static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
@@ -134,7 +109,7 @@ static void end_window(struct push *p, struct capture_tools *t, bool goes_on)
 	walker_refresh(t->walker);
 	int r = symbols_refresh(t->symbols);
 	if (r < 0)
-		note(p, "names may be missing", r);
+		cpu_windows_note(&p->cpu, "names may be missing", r);
 	end_cpu(p, t, goes_on);
 	for (unsigned i = 0; i < ARRAY_SIZE(pushed); i++)
 		if (is_wanted(t, pushed[i]))
@@ -182,12 +157,13 @@ int push_start(const struct push_env *env, const struct push_conf *conf, const c
 	if (!p)
 		return -ENOMEM;
 	p->env = *env;
+	p->cpu.env = (struct cpu_windows_env){env->mem, env->clk, take_cpu, drop_cpu, note_cpu, p};
 	int r = start(p, conf, address, t, reterr_fault);
 	if (r < 0) {
 		(void)push_stop(p);
 		return r;
 	}
-	begin_cpu(p, t);
+	cpu_windows_begin(&p->cpu, t);
 	*ret_push = p;
 	return 0;
 }
@@ -201,8 +177,7 @@ void push_turn(struct push *p, struct capture_tools *t)
 {
 	uint64_t now_ns = clk_ns(p->env.clk);
 	end_window(p, t, true);
-	if (!p->cpu)
-		begin_cpu(p, t);
+	cpu_windows_begin(&p->cpu, t);
 	/* After a stall windows begin anew: short ones that catch up tell nothing. */
 	p->due_ns = now_ns < p->due_ns + PUSH_WINDOW_NS ? p->due_ns + PUSH_WINDOW_NS
 							: now_ns + PUSH_WINDOW_NS;

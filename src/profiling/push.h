@@ -17,6 +17,8 @@ struct push_env { /* borrowed */
 	/* May the push sample the CPU from now on? Then until it drops it. */
 	bool (*take_cpu)(void *arg);
 	void (*drop_cpu)(void *arg);
+	/* Is a window of the CPU that ends now delivered another way? */
+	bool (*cpu_is_carried)(void *arg);
 	void (*idle)(void *arg); /* see upload.h */
 	void *arg;
 };

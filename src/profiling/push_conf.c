@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static const struct flag_choice cpu_choices[] = {{"auto", false}, {"always", true}, {0}};
 const struct flag push_flags[] = {
 	FLAG_STR(struct push_conf, address, "profiling-pyroscope", NULL,
 		"Open the profiling gate at start and push to the Pyroscope server at `URL`"),
@@ -24,6 +25,8 @@ const struct flag push_flags[] = {
 		"Private key of the client certificate in `FILE` (PEM), if it is not in that file"),
 	FLAG_STR(struct push_conf, proxy, "profiling-pyroscope-proxy", NULL,
 		"Push through the proxy at `URL`; none is taken from the environment"),
+	FLAG_ENUM(struct push_conf, cpu_always, "profiling-pyroscope-cpu", "auto", cpu_choices,
+		"Push the CPU `auto`: unless it arrives by OTLP (-otlp-profiles), or always"),
 	FLAG_LIST(struct push_conf, tags, "profiling-tag", NULL,
 		"Label all pushed profiles with `NAME=VALUE`, up to 16 times; service_name, "
 		"version and hostname may be replaced"),

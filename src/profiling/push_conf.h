@@ -15,6 +15,7 @@ struct push_conf {	     /* NULL: not given */
 	const char *address; /* opens the gate at the start; what credentials are for */
 	const char *basic_auth, *tenant, *cert, *key;
 	const char *ca, *proxy;
+	bool cpu_always;       /* also where the gate's sink delivers it */
 	struct flag_list tags; /* name=value */
 };
 extern const struct flag push_flags[];

@@ -13,6 +13,8 @@ BELOW = {
     "trace": {"base", "wire", "net", "trace", "profiling"},
     "api": {"base", "wire", "net", "sim", "profiling", "trace", "api"},
 }
+# Of profiling, trace sees the header for finished samples alone.
+TRACE_SEES = {"profiling/cpu_sink.h"}
 # Folders of sim that every other folder of sim may include.
 SHARED_SIM = {"fleet", "push"}
 # Compiled from proto/.
