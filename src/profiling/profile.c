@@ -1,7 +1,7 @@
 #include "profiling/profile.h"
+#include "profiling/profile_walk.h"
 #include "profiling/said.h"
 #include "wire/gzip.h"
-#include "profiling/profile_walk.h"
 #include "wire/pprof.h"
 #include <errno.h>
 #include <stdio.h>
@@ -132,11 +132,7 @@ int profile_encode(const struct mem *mem, struct symbols *symbols, const struct 
 		.period_unit = k->period.unit,
 		.period = ask->period ? ask->period : k->period_default,
 		.default_type = k->default_type};
-	r = pprof_finish(p, &head, &bytes, &len);
-	if (r == 0 && e.err < 0)
-		r = e.err;
-	return r < 0 ? r : gzip_write(out, bytes, len);
 	if (r == 0)
 		r = pprof_finish(p, &head, &bytes, &len);
-	return r < 0 ? r : compress_to(out, bytes, len);
+	return r < 0 ? r : gzip_write(out, bytes, len);
 }

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "trace/tracer.h"
 
-struct span_message_from { /* who made them */
+struct span_message_from {    /* who made them */
 	const void *resource; /* an encoded Resource message */
 	size_t resource_bytes;
 	const char *scope, *version;

@@ -1,5 +1,6 @@
 #include "wire/pprof.h"
 #include "base/protobuf.h"
+#include "wire/intern.h"
 #include <errno.h>
 #include <string.h>
 
@@ -19,15 +20,6 @@ enum {
 	P_DEFAULT_SAMPLE_TYPE = 14,
 };
 
-/* An interning table: open addressing over 1-based ids; the keys are bytes in an arena. */
-struct intern {
-	uint32_t *slots; /* id or 0 */
-	uint32_t size, n, room;
-	struct {
-		uint32_t at, len;
-	} * keys;
-	struct text bytes;
-};
 /* What is not true of all locations of a mapping, and what is of some. */
 enum { LACKS_FUNCTION = 1, LACKS_FILE = 2, LACKS_LINE = 4, HAS_INLINED = 8 };
 
@@ -41,93 +33,14 @@ struct pprof {
 	struct text scratch;
 };
 
-static uint32_t hash_bytes(const void *p, size_t n)
-{
-	const uint8_t *b = p;
-	uint64_t h = 0xcbf29ce484222325ull;
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3ull;
-	return (uint32_t)(h ^ (h >> 32));
-}
-
-static bool intern_find(const struct intern *t, const void *key, size_t len, uint32_t *ret_id)
-{
-	if (t->size == 0)
-		return false;
-	for (uint32_t at = hash_bytes(key, len) & (t->size - 1); t->slots[at];
-		at = (at + 1) & (t->size - 1)) {
-		uint32_t i = t->slots[at] - 1;
-		if (t->keys[i].len == len && memcmp(t->bytes.s + t->keys[i].at, key, len) == 0) {
-			*ret_id = i + 1;
-			return true;
-		}
-	}
-	return false;
-}
-
-static int intern_grow(const struct mem *mem, struct intern *t)
-{
-	if (t->n == t->room) {
-		uint32_t room = t->room ? t->room * 2 : 64;
-		void *keys = mem_resize(mem, t->keys, room, sizeof(*t->keys));
-		if (!keys)
-			return -ENOMEM;
-		t->keys = keys;
-		t->room = room;
-	}
-	if (t->n * 2 < t->size)
-		return 0;
-	uint32_t size = t->size ? t->size * 2 : 128;
-	uint32_t *slots = mem_array(mem, size, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t at = hash_bytes(t->bytes.s + t->keys[i].at, t->keys[i].len) & (size - 1);
-		while (slots[at])
-			at = (at + 1) & (size - 1);
-		slots[at] = i + 1;
-	}
-	mem_free(mem, t->slots);
-	t->slots = slots;
-	t->size = size;
-	return 0;
-}
-
 /* The id of the key, and whether it is new. */
-static uint32_t intern_add(
-	struct pprof *p, struct intern *t, const void *key, size_t len, bool *ret_new)
+static uint32_t add(struct pprof *p, struct intern *t, const void *key, size_t len, bool *ret_new)
 {
-	uint32_t id;
+	uint32_t id = 1;
 	*ret_new = false;
-	if (p->err < 0)
-		return 1;
-	if (intern_find(t, key, len, &id))
-		return id;
-	if (intern_grow(p->mem, t) < 0 || t->bytes.len + len > UINT32_MAX) {
-		p->err = -ENOMEM;
-		return 1;
-	}
-	size_t at = t->bytes.len;
-	text_write(&t->bytes, key, len);
-	if (t->bytes.err < 0) {
-		p->err = -ENOMEM;
-		return 1;
-	}
-	t->keys[t->n].at = (uint32_t)at;
-	t->keys[t->n].len = (uint32_t)len;
-	uint32_t slot = hash_bytes(key, len) & (t->size - 1);
-	while (t->slots[slot])
-		slot = (slot + 1) & (t->size - 1);
-	t->slots[slot] = ++t->n;
-	*ret_new = true;
-	return t->n;
-}
-
-static void intern_done(const struct mem *mem, struct intern *t)
-{
-	mem_free(mem, t->slots);
-	mem_free(mem, t->keys);
-	text_done(&t->bytes);
+	if (p->err == 0)
+		p->err = intern_add(t, key, len, &id, ret_new);
+	return p->err < 0 ? 1 : id;
 }
 
 /* Puts what scratch holds as a message of the field. */
@@ -144,23 +57,10 @@ static void put_message(struct pprof *p, unsigned field)
 /* The string's index in the table, which is its id less one: index 0 is "". */
 static uint64_t string_index(struct pprof *p, const char *s)
 {
-	bool fresh;
-	size_t good = 0, n;
-	const char *u = s ? s : "";
-	while (u[good] && (n = text_utf8_bytes(u + good)) > 0)
-		good += n;
-	if (!u[good])
-		return intern_add(p, &p->strings, u, good, &fresh) - 1;
-	struct text clean = TEXT(p->mem);
-	for (size_t i = 0; u[i]; i += n ? n : 1) {
-		n = text_utf8_bytes(u + i);
-		text_write(&clean, n ? u + i : "?", n ? n : 1);
-	}
-	if (clean.err < 0)
-		p->err = -ENOMEM;
-	uint64_t id = p->err < 0 ? 1 : intern_add(p, &p->strings, clean.s, clean.len, &fresh);
-	text_done(&clean);
-	return id - 1;
+	uint32_t id = 1;
+	if (p->err == 0)
+		p->err = intern_text(&p->strings, s, &id);
+	return p->err < 0 ? 0 : id - 1;
 }
 
 int pprof_new(const struct mem *mem, struct pprof **ret_p)
@@ -170,8 +70,7 @@ int pprof_new(const struct mem *mem, struct pprof **ret_p)
 		return -ENOMEM;
 	p->mem = mem;
 	p->out = p->scratch = p->marks = (struct text)TEXT(mem);
-	p->strings.bytes = p->mappings.bytes = p->functions.bytes = p->locations.bytes =
-		(struct text)TEXT(mem);
+	p->strings = p->mappings = p->functions = p->locations = (struct intern)INTERN(mem);
 	(void)string_index(p, "");
 	if (p->err < 0) {
 		pprof_free(p);
@@ -185,10 +84,10 @@ struct pprof *pprof_free(struct pprof *p)
 {
 	if (!p)
 		return NULL;
-	intern_done(p->mem, &p->strings);
-	intern_done(p->mem, &p->mappings);
-	intern_done(p->mem, &p->functions);
-	intern_done(p->mem, &p->locations);
+	intern_done(&p->strings);
+	intern_done(&p->mappings);
+	intern_done(&p->functions);
+	intern_done(&p->locations);
 	text_done(&p->out);
 	text_done(&p->scratch);
 	text_done(&p->marks);
@@ -236,7 +135,7 @@ uint32_t pprof_add_mapping(struct pprof *p, const struct pprof_mapping *m)
 	uint64_t fields[MAPPING_FIELDS] = {m->start, m->limit, m->file_offset,
 		string_index(p, m->filename), string_index(p, m->build_id)};
 	bool fresh;
-	uint32_t id = intern_add(p, &p->mappings, fields, sizeof(fields), &fresh);
+	uint32_t id = add(p, &p->mappings, fields, sizeof(fields), &fresh);
 	if (fresh)
 		text_write(&p->marks, "", 1);
 	return id;
@@ -248,7 +147,7 @@ uint32_t pprof_add_function(struct pprof *p, const char *name, const char *syste
 	uint64_t fields[FUNCTION_FIELDS] = {string_index(p, name), string_index(p, system_name),
 		string_index(p, file), start_line};
 	bool fresh;
-	uint32_t id = intern_add(p, &p->functions, fields, sizeof(fields), &fresh);
+	uint32_t id = add(p, &p->functions, fields, sizeof(fields), &fresh);
 	if (fresh) {
 		put_keyed(p, &p->functions, id, FUNCTION_FIELDS);
 		put_message(p, P_FUNCTION);
@@ -294,7 +193,7 @@ uint32_t pprof_add_location(struct pprof *p, uint32_t mapping, uint64_t address,
 	const struct pprof_line *lines, uint32_t n_lines)
 {
 	bool fresh;
-	uint32_t id = intern_add(p, &p->locations, &address, sizeof(address), &fresh);
+	uint32_t id = add(p, &p->locations, &address, sizeof(address), &fresh);
 	if (!fresh)
 		return id;
 	text_clear(&p->scratch);
