@@ -18,7 +18,7 @@ enum {
 	PROFILE_ATTRIBUTES = 11
 };
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
-enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3 };
+enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3, ANY_ARRAY = 5 };
 /* The dictionary's tables, by their field numbers. */
 enum table {
 	TABLE_MAPPING = 1,
@@ -61,6 +61,8 @@ int otlp_profile_new(const struct mem *mem, const void *resource, size_t resourc
 	o->err = intern_text(&o->tables[TABLE_STRING], "", &id);
 	protobuf_bytes(&o->inner, 1, scope->name, strlen(scope->name));
 	protobuf_bytes(&o->inner, 2, scope->version, strlen(scope->version));
+	if (scope->attrs)
+		text_write(&o->inner, scope->attrs, scope->attrs_bytes);
 	protobuf_bytes(&o->scope, SCOPE_PROFILES_SCOPE, o->inner.s, o->inner.len);
 	if (o->err < 0 || o->inner.err < 0 || o->scope.err < 0) {
 		(void)otlp_profile_free(o);
@@ -134,17 +136,43 @@ static uint32_t attribute(struct otlp_profile *o, const char *key, const char *u
 	return intern_entry(o, TABLE_ATTRIBUTE);
 }
 
-uint32_t otlp_profile_attr_str(
-	struct otlp_profile *o, const char *key, const char *value, const char *unit)
+/* An AnyValue's string, made valid UTF-8; uses entry. */
+static void put_string(struct otlp_profile *o, struct text *to, const char *value)
 {
 	size_t n, at = 0;
-	text_clear(&o->inner);
 	text_clear(&o->entry);
 	for (const char *s = value ? value : ""; s[at]; at += n ? n : 1) {
 		n = text_utf8_bytes(s + at);
 		text_write(&o->entry, n ? s + at : "?", n ? n : 1);
 	}
-	protobuf_bytes(&o->inner, ANY_STRING, o->entry.s ? o->entry.s : "", o->entry.len);
+	protobuf_bytes(to, ANY_STRING, o->entry.s ? o->entry.s : "", o->entry.len);
+}
+
+uint32_t otlp_profile_attr_str(
+	struct otlp_profile *o, const char *key, const char *value, const char *unit)
+{
+	text_clear(&o->inner);
+	put_string(o, &o->inner, value);
+	return attribute(o, key, unit);
+}
+
+uint32_t otlp_profile_attr_array(struct otlp_profile *o, const char *key,
+	const struct otlp_any *values, uint32_t n, const char *unit)
+{
+	AUTO_TEXT struct text one = TEXT(o->mem);
+	AUTO_TEXT struct text all = TEXT(o->mem);
+	for (uint32_t i = 0; i < n; i++) {
+		text_clear(&one);
+		if (values[i].str)
+			put_string(o, &one, values[i].str);
+		else
+			put_explicit(&one, ANY_INT, (uint64_t)values[i].num);
+		protobuf_bytes(&all, 1, one.s, one.len);
+		if (one.err < 0 || all.err < 0)
+			o->err = -ENOMEM;
+	}
+	text_clear(&o->inner);
+	protobuf_bytes(&o->inner, ANY_ARRAY, all.s ? all.s : "", all.len);
 	return attribute(o, key, unit);
 }
 

@@ -12,6 +12,12 @@
 struct otlp_profile;
 struct otlp_scope {
 	const char *name, *version;
+	const void *attrs; /* encoded fields of InstrumentationScope; may be NULL */
+	size_t attrs_bytes;
+};
+struct otlp_any {
+	const char *str; /* NULL: num counts */
+	int64_t num;
 };
 struct otlp_mapping {
 	uint64_t start, limit, file_offset;
@@ -45,6 +51,9 @@ uint32_t otlp_profile_attr_str(
 uint32_t otlp_profile_attr_int(
 	struct otlp_profile *o, const char *key, int64_t value, const char *unit);
 uint32_t otlp_profile_attr_bool(struct otlp_profile *o, const char *key, bool value);
+/* An array of values. */
+uint32_t otlp_profile_attr_array(struct otlp_profile *o, const char *key,
+	const struct otlp_any *values, uint32_t n, const char *unit);
 uint32_t otlp_profile_mapping(struct otlp_profile *o, const struct otlp_mapping *m);
 uint32_t otlp_profile_function(struct otlp_profile *o, const char *name, const char *system_name,
 	const char *file, int64_t start_line);
