@@ -1,25 +1,10 @@
 #include "api/url.h"
+#include "base/num.h"
 #include "base/text.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool utf8_is_valid(const char *s)
-{
-	for (unsigned n; *s; s += n)
-		if ((n = text_utf8_bytes(s)) == 0)
-			return false;
-	return true;
-}
 
 static int refuse(struct fault *f, const char *what)
 {
@@ -33,10 +18,10 @@ static int decode(char *s, bool plus_is_space, struct fault *f)
 	for (const char *p = s; *p; p++) {
 		char c = *p;
 		if (c == '%') {
-			int hi = hex_digit(p[1]), lo = hi < 0 ? -1 : hex_digit(p[2]);
-			if (lo < 0)
+			int byte = num_hex_pair(p + 1);
+			if (byte < 0)
 				return refuse(f, "a percent sign without two hex digits");
-			c = (char)(hi << 4 | lo);
+			c = (char)byte;
 			p += 2;
 		} else if (c == '+' && plus_is_space) {
 			c = ' ';
@@ -46,7 +31,7 @@ static int decode(char *s, bool plus_is_space, struct fault *f)
 		*to++ = c;
 	}
 	*to = 0;
-	return utf8_is_valid(s) ? 0 : refuse(f, "invalid UTF-8");
+	return text_is_utf8(s) ? 0 : refuse(f, "invalid UTF-8");
 }
 
 static int add_query(struct url *u, char *pair, struct fault *f)

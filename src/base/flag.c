@@ -60,6 +60,7 @@ int flag_judge(const struct flag *f, const char *text, const char *field,
 	case FLAG_KIND_PATH:
 	case FLAG_KIND_LIST:
 	case FLAG_KIND_SECRET:
+	case FLAG_KIND_SECRETS:
 		return judge_text(f, text, field, reterr_fault);
 	case FLAG_KIND_BOOL:
 		r = judge_bool(text, &v.num);
@@ -144,6 +145,7 @@ static const char *kind_meta(enum flag_kind kind)
 	case FLAG_KIND_LIST:
 		return "LIST";
 	case FLAG_KIND_SECRET:
+	case FLAG_KIND_SECRETS:
 		return "SECRET";
 	case FLAG_KIND_ADDR:
 		return "ADDR";
@@ -183,6 +185,7 @@ const char *flag_allowed(const struct flag *f, char buf[static FLAG_ALLOWED_BYTE
 		return buf;
 	case FLAG_KIND_STR:
 	case FLAG_KIND_SECRET:
+	case FLAG_KIND_SECRETS:
 		return "text without control characters";
 	case FLAG_KIND_PATH:
 		return "a path";

@@ -20,6 +20,8 @@ enum flag_kind {
 	FLAG_KIND_ENUM,	    /* an enum or bool; one of choices */
 	FLAG_KIND_LIST,	    /* struct flag_list; repeated or separated by commas */
 	FLAG_KIND_SECRET,   /* const char *; also as NAME-file, wiped from the arguments */
+	FLAG_KIND_SECRETS,  /* struct flag_list; a secret that may be repeated: a line each in its
+			       file,  commas are its own */
 	FLAG_KIND_ADDR,	    /* struct addr; all zero when unset and without a default */
 	FLAG_KIND_PREFIX    /* struct prefix */
 };
@@ -63,6 +65,11 @@ struct flag_other {
 	const char *why; /* MEANINGLESS: ends the warning */
 };
 
+static inline bool flag_is_secret(const struct flag *f)
+{
+	return f->kind == FLAG_KIND_SECRET || f->kind == FLAG_KIND_SECRETS;
+}
+
 /* offsetof with a check that the field has the type. */
 #define FLAG_FIELD_(type, field, want) \
 	(offsetof(type, field) + \
@@ -102,6 +109,8 @@ struct flag_other {
 	FLAG_TEXT_(type, field, struct flag_list, FLAG_KIND_LIST, name, def, text)
 #define FLAG_SECRET(type, field, name, def, text) \
 	FLAG_TEXT_(type, field, const char *, FLAG_KIND_SECRET, name, def, text)
+#define FLAG_SECRETS(type, field, name, def, text) \
+	FLAG_TEXT_(type, field, struct flag_list, FLAG_KIND_SECRETS, name, def, text)
 #define FLAG_ADDR(type, field, name, def, text) \
 	FLAG_TEXT_(type, field, struct addr, FLAG_KIND_ADDR, name, def, text)
 #define FLAG_PREFIX(type, field, name, def, text) \
@@ -129,7 +138,7 @@ union flag_value {
 	struct addr addr;
 	struct prefix prefix;
 };
-/* Judges the text of one value. STR, PATH, SECRET and LIST must be free of control characters, and
+/* Judges the text of one value. STR, PATH, LIST and secrets must be free of control characters, and
  * not empty, unless a STR has no default (LIST: one item without commas). field names the origin in
  * the fault (a flag, a variable, a line of a file); the fault never shows a secret. -EINVAL,
  * -ERANGE. */

@@ -66,10 +66,11 @@ const struct flagbag_setting *flagbag_winner(const struct flagbag *b, const stru
 	return best;
 }
 
-static size_t count_items(const char *value)
+/* A list's are separated by commas; a secret is one. */
+static size_t count_items(const struct flag *flag, const char *value)
 {
 	size_t n = 1;
-	for (; *value; value++)
+	for (; *value && flag->kind == FLAG_KIND_LIST; value++)
 		n += *value == ',';
 	return n;
 }
@@ -79,7 +80,7 @@ static int split(struct flagbag *b, const struct flag *flag, const char *origin,
 	struct fault *fault, const char **items, uint32_t *n)
 {
 	for (const char *s = value;; s++) {
-		size_t len = strcspn(s, ",");
+		size_t len = flag->kind == FLAG_KIND_LIST ? strcspn(s, ",") : strlen(s);
 		union flag_value ignored;
 		int r = flagbag_keep(b, s, len, &items[*n]);
 		if (r == 0)
@@ -98,10 +99,10 @@ static int store_list(struct flagbag *b, const struct flag *flag, const struct f
 	void *conf, struct fault *fault)
 {
 	struct flag_list list = {0};
-	size_t room = !won && flag->text_default ? count_items(flag->text_default) : 0;
+	size_t room = !won && flag->text_default ? count_items(flag, flag->text_default) : 0;
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->settings[i].flag == flag)
-			room += count_items(b->settings[i].value);
+			room += count_items(flag, b->settings[i].value);
 	if (room) {
 		const char **items = mem_array(b->mem, room, sizeof(*items));
 		int r = keep(b, items);
@@ -140,7 +141,7 @@ int flagbag_store(
 	struct flagbag *b, const struct flag *flag, void *conf, struct fault *reterr_fault)
 {
 	const struct flagbag_setting *won = flagbag_winner(b, flag);
-	if (flag->kind == FLAG_KIND_LIST)
+	if (flag->kind == FLAG_KIND_LIST || flag->kind == FLAG_KIND_SECRETS)
 		return store_list(b, flag, won, conf, reterr_fault);
 	int r = judge_all(b, flag, reterr_fault);
 	if (r < 0)

@@ -81,7 +81,7 @@ static struct found find(const struct parser *p, const char *name)
 		memcpy(stem, name, n - 5);
 		stem[n - 5] = 0;
 		const struct flag *f = flags_find(p->ask->sets, stem, NULL);
-		if (f && f->kind == FLAG_KIND_SECRET)
+		if (f && flag_is_secret(f))
 			return (struct found){.flag = f, .is_path = true};
 	}
 	for (const struct flag_other *o = p->ask->others; o && o->name; o++)
@@ -109,7 +109,7 @@ static int nearest(struct parser *p, const char *name, char buf[static FLAG_ENV_
 	for (const struct flag_set *s = p->ask->sets; s->flags; s++)
 		for (const struct flag *f = s->flags; f->name; f++) {
 			names[n++] = f->name;
-			if (f->kind == FLAG_KIND_SECRET) {
+			if (flag_is_secret(f)) {
 				(void)snprintf(paths[n], FLAG_ENV_BYTES, "%s-file", f->name);
 				names[n] = paths[n];
 				n++;
@@ -165,7 +165,37 @@ static int read_file(struct parser *p, const char *field, const char *path, size
 	return r;
 }
 
-/* A secret is the only line of its file. */
+/* Each line that is not empty. */
+static int add_lines(struct parser *p, const struct flagbag_setting *s, char *bytes)
+{
+	int r = 0;
+	struct flagbag_setting secret = *s;
+	uint32_t n = 0;
+	for (char *rest = bytes, *line; r == 0 && (line = strsep(&rest, "\r\n"));) {
+		secret.value = line;
+		if (!line[0])
+			continue;
+		r = flagbag_add(&p->f->bag, &secret);
+		n++;
+	}
+	return r == 0 && !n ? fault_set(p->fault, -EINVAL, s->origin, "a line each",
+				      "%.160s: the file has no line", s->value)
+			    : r;
+}
+
+static int add_only_line(struct parser *p, const struct flagbag_setting *s, char *bytes, size_t len)
+{
+	size_t n = strcspn(bytes, "\r\n");
+	if (strspn(bytes + n, "\r\n") != len - n)
+		return fault_set(p->fault, -EINVAL, s->origin, "one line",
+			"%.160s: the file has more than one line", s->value);
+	bytes[n] = 0;
+	struct flagbag_setting secret = *s;
+	secret.value = bytes;
+	return flagbag_add(&p->f->bag, &secret);
+}
+
+/* A secret is the only line of its file, unless it may be repeated. */
 static int add_secret(struct parser *p, const struct flagbag_setting *s)
 {
 	char *bytes;
@@ -173,15 +203,8 @@ static int add_secret(struct parser *p, const struct flagbag_setting *s)
 	int r = read_file(p, s->origin, s->value, SECRET_MAX_BYTES, &bytes, &len);
 	if (r < 0)
 		return r;
-	size_t n = strcspn(bytes, "\r\n");
-	if (strspn(bytes + n, "\r\n") != len - n)
-		r = fault_set(p->fault, -EINVAL, s->origin, "one line",
-			"%.160s: the file has more than one line", s->value);
-	bytes[n] = 0;
-	struct flagbag_setting secret = *s;
-	secret.value = bytes;
-	if (r == 0)
-		r = flagbag_add(&p->f->bag, &secret);
+	r = s->flag->kind == FLAG_KIND_SECRETS ? add_lines(p, s, bytes)
+					       : add_only_line(p, s, bytes, len);
 	explicit_bzero(bytes, len);
 	(void)mem_free(p->env->mem, bytes);
 	return r;
@@ -197,7 +220,7 @@ static int add_shown(
 	struct parser *p, const struct found *found, const struct flagbag_setting *s, char *value)
 {
 	int r = add(p, found, s);
-	if (found->flag->kind == FLAG_KIND_SECRET && !found->is_path)
+	if (flag_is_secret(found->flag) && !found->is_path)
 		memset(value, '*', strlen(value));
 	return r;
 }
@@ -336,7 +359,8 @@ static int refuse_repeated(struct parser *p, const struct flag *flag, const char
 {
 	for (uint32_t i = 0; i < p->f->bag.n; i++) {
 		const struct flagbag_setting *s = &p->f->bag.settings[i];
-		if (s->source == FLAGBAG_FILE && s->flag == flag && flag->kind != FLAG_KIND_LIST)
+		if (s->source == FLAGBAG_FILE && s->flag == flag && flag->kind != FLAG_KIND_LIST &&
+			flag->kind != FLAG_KIND_SECRETS)
 			return fault_set(
 				p->fault, -EINVAL, field, NULL, "already set in line %u", s->line);
 	}
@@ -479,12 +503,12 @@ static void help_flag(const struct flag *f, struct text *t)
 	flag_help_text(f, t);
 	if (f->kind == FLAG_KIND_NUM || f->kind == FLAG_KIND_ENUM)
 		text_printf(t, ": %s", flag_allowed(f, allowed));
-	if (def && def[0] && f->kind != FLAG_KIND_SECRET)
+	if (def && def[0] && !flag_is_secret(f))
 		text_printf(t, " (default %s)", def);
 	text_put(t, "\n");
-	if (f->kind == FLAG_KIND_SECRET)
-		text_printf(t, "  -%s-file FILE\n        Like -%s, read from a file\n", f->name,
-			f->name);
+	if (flag_is_secret(f))
+		text_printf(t, "  -%s-file FILE\n        Like -%s, read from a file%s\n", f->name,
+			f->name, f->kind == FLAG_KIND_SECRETS ? ", a line each" : "");
 }
 
 void flags_help(const struct flag_set *sets, const char *usage, struct text *t)

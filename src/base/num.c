@@ -24,11 +24,18 @@ int num_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_n)
 	return 0;
 }
 
-static uint8_t hex_value(char c)
+static int hex_digit(char c)
 {
-	if (is_digit(c))
-		return (uint8_t)(c - '0');
-	return (uint8_t)((c | 0x20) - 'a' + 10);
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+int num_hex_pair(const char *s)
+{
+	int high = hex_digit(s[0]), low = high < 0 ? -1 : hex_digit(s[1]);
+	return low < 0 ? -1 : high << 4 | low;
 }
 
 int num_hex(const char *s, uint8_t *buf, size_t max, size_t *ret_bytes)
@@ -41,7 +48,7 @@ int num_hex(const char *s, uint8_t *buf, size_t max, size_t *ret_bytes)
 	if (digits / 2 > max)
 		return -ERANGE;
 	for (size_t i = 0; i < digits / 2; i++)
-		buf[i] = (uint8_t)(hex_value(s[2 * i]) << 4 | hex_value(s[2 * i + 1]));
+		buf[i] = (uint8_t)num_hex_pair(s + 2 * i);
 	*ret_bytes = digits / 2;
 	return 0;
 }

@@ -8,6 +8,8 @@
 MUST_CHECK int num_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_n);
 /* An even number (at least 2) of hex digits, optional 0x, at most max bytes. -EINVAL, -ERANGE. */
 MUST_CHECK int num_hex(const char *s, uint8_t *buf, size_t max, size_t *ret_bytes);
+/* The byte that two hex digits at s stand for; -1: they are none. Does not go past a NUL. */
+int num_hex_pair(const char *s);
 /* Go duration ("1m30s", "10s", "250ms", "1.5h") or a bare count of seconds; no sign; fractions of
  * a nanosecond are cut. -EINVAL; -ERANGE: more than INT64_MAX ns. */
 MUST_CHECK int num_duration(const char *s, uint64_t *ret_ns);

@@ -102,6 +102,14 @@ unsigned text_utf8_bytes(const char *utf8)
 	return n;
 }
 
+bool text_is_utf8(const char *s)
+{
+	for (unsigned n; *s; s += n)
+		if ((n = text_utf8_bytes(s)) == 0)
+			return false;
+	return true;
+}
+
 size_t text_json_char(const char **s, char out[static TEXT_JSON_CHAR_BYTES])
 {
 	static const char hex[] = "0123456789abcdef", named[] = "\"\\\b\f\n\r\t",

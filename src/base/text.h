@@ -34,6 +34,7 @@ size_t text_json_char(const char **s, char out[static TEXT_JSON_CHAR_BYTES]);
 /* Bytes of the well-formed UTF-8 character at s (RFC 3629 4), 1 for the NUL at the end; 0 when it
  * is not one. */
 unsigned text_utf8_bytes(const char *s);
+bool text_is_utf8(const char *s); /* all of it */
 /* "key":value pairs: writes a comma unless the last byte is { or [ or the text is empty. */
 void text_key(struct text *t, const char *key);
 void text_kv_str(struct text *t, const char *key, const char *value); /* NULL: null */

@@ -22,7 +22,7 @@ static void each_flag(
 	for (const struct flag_set *s = nl6_flags; s->flags; s++)
 		for (const struct flag *f = s->flags; f->name; f++) {
 			fn(t, f, false);
-			if (f->kind == FLAG_KIND_SECRET)
+			if (flag_is_secret(f))
 				fn(t, f, true);
 		}
 }
@@ -73,7 +73,8 @@ static void put_help(struct text *t, const struct flag *f)
 static void put_zsh_flag(struct text *t, const struct flag *f, bool is_file)
 {
 	char meta[FLAG_META_BYTES];
-	const char *repeat = f->kind == FLAG_KIND_LIST ? "*" : "";
+	bool repeats = f->kind == FLAG_KIND_LIST || f->kind == FLAG_KIND_SECRETS;
+	const char *repeat = repeats ? "*" : "";
 	text_printf(t, " \\\n\t'%s-%s%s[", repeat, f->name, is_file ? "-file" : "");
 	put_help(t, f);
 	text_put(t, is_file ? " (file)]" : "]");

@@ -13,13 +13,13 @@ static void put_flag(const struct flag *f, struct text *t)
 	if (given && given[0])
 		text_printf(t, "`%s`", given);
 	text_printf(t, " | `%s` |\n", flag_env_name(f->name, env));
-	if (f->kind != FLAG_KIND_SECRET)
+	if (!flag_is_secret(f))
 		return;
 	char name[FLAG_ENV_BYTES];
 	(void)snprintf(name, sizeof(name), "%s-file", f->name);
-	text_printf(t,
-		"| `-%s FILE` | Like `-%s`, read from a file of one line | a path | | `%s` |\n",
-		name, f->name, flag_env_name(name, env));
+	text_printf(t, "| `-%s FILE` | Like `-%s`, read from a file%s | a path | | `%s` |\n", name,
+		f->name, f->kind == FLAG_KIND_SECRETS ? ", a line each" : " of one line",
+		flag_env_name(name, env));
 }
 
 static void put_others(enum flag_other_kind kind, struct text *t)

@@ -43,13 +43,14 @@ static void put_flag(const struct flag *f, struct text *t)
 		put_roff(t, given);
 	}
 	text_put(t, ".\n");
-	if (f->kind != FLAG_KIND_SECRET)
+	if (!flag_is_secret(f))
 		return;
 	text_put(t, ".TP\n\\fB\\-");
 	put_roff(t, f->name);
 	text_put(t, "\\-file\\fR \\fIFILE\\fR\nLike\n.BR \\-");
 	put_roff(t, f->name);
-	text_put(t, " ,\nread from a file of one line.\n");
+	text_put(t, f->kind == FLAG_KIND_SECRETS ? " ,\nread from a file, a line each.\n"
+						 : " ,\nread from a file of one line.\n");
 }
 
 void docs_man(struct text *t)

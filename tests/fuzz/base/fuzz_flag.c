@@ -16,7 +16,7 @@ struct conf {
 	uint64_t seed, wait_ns;
 	const char *name, *dir, *config, *token;
 	enum colour colour;
-	struct flag_list hosts;
+	struct flag_list hosts, keys;
 	struct addr listen;
 	struct prefix net;
 };
@@ -31,6 +31,7 @@ static const struct flag table[] = {FLAG_BOOL(struct conf, help, "help", false, 
 	FLAG_PATH(struct conf, dir, "dir", NULL, "Folder"),
 	FLAG_PATH(struct conf, config, "config", NULL, "File"),
 	FLAG_SECRET(struct conf, token, "token", NULL, "Token"),
+	FLAG_SECRETS(struct conf, keys, "key", NULL, "Keys"),
 	FLAG_ENUM(struct conf, colour, "colour", "red", colours, "Colour"),
 	FLAG_LIST(struct conf, hosts, "host", NULL, "Hosts"),
 	FLAG_ADDR(struct conf, listen, "listen", "127.0.0.1", "Address"),

@@ -8,6 +8,7 @@ struct part {
 	struct flag_list hosts;
 	struct addr listen;
 	const char *token;
+	struct flag_list keys;
 };
 struct lab {
 	bool quiet, help;
@@ -30,7 +31,8 @@ static const struct flag part_flags[] = {
 	FLAG_U16(struct part, port, "port", 8080, 0, 65535, "TCP port"),
 	FLAG_LIST(struct part, hosts, "host", "a,b", "Hosts"),
 	FLAG_ADDR(struct part, listen, "listen", NULL, "Address"),
-	FLAG_SECRET(struct part, token, "token", NULL, "Token"), {0}};
+	FLAG_SECRET(struct part, token, "token", NULL, "Token"),
+	FLAG_SECRETS(struct part, keys, "key", NULL, "Key"), {0}};
 
 static int check_part(const void *conf, struct fault *reterr_fault)
 {
@@ -209,6 +211,8 @@ static const struct file files[] = {
 	{"token", "s3cret\n", 0},
 	{"two-lines", "s3cret\nmore\n", 0},
 	{"empty", "\n", 0},
+	{"keys", "\nA: 1\r\nB: 2,3\n\n", 0},
+	{"keys.conf", "key = A\nkey = B\n", 0},
 	{0},
 };
 
@@ -319,6 +323,34 @@ START_TEST(secrets)
 }
 END_TEST
 
+static void ck_keys(struct run *run, const char *const *want)
+{
+	uint32_t n = 0;
+	ck_assert_msg(run->r == 0, "%s: %s", run->fault.field, run->fault.text);
+	for (; want[n]; n++) {
+		ck_assert_uint_lt(n, run->conf.part.keys.n);
+		ck_assert_str_eq(run->conf.part.keys.items[n], want[n]);
+	}
+	ck_assert_uint_eq(run->conf.part.keys.n, n);
+	done(run);
+}
+
+START_TEST(secrets_that_may_be_repeated)
+{
+	struct run *run = parse("-key a,b --key=c", "NL6_KEY=d", files);
+	ck_assert_str_eq(run->line[2], "***");
+	ck_assert_str_eq(run->line[3], "--key=*");
+	ck_keys(run, (const char *const[]){"a,b", "c", NULL});
+	ck_keys(parse("", "NL6_KEY=d,e", files), (const char *const[]){"d,e", NULL});
+	ck_keys(parse("-key-file keys -key z", "", files),
+		(const char *const[]){"A: 1", "B: 2,3", "z", NULL});
+	ck_keys(parse("-config keys.conf", "", files), (const char *const[]){"A", "B", NULL});
+	ck_keys(parse("", "", files), (const char *const[]){NULL});
+	ck_refused(
+		"-key-file empty", "", files, -EINVAL, "-key-file", "empty: the file has no line");
+}
+END_TEST
+
 START_TEST(help_stands_alone)
 {
 	struct run *run = parse("-h", "NL6_PORT=x NL6_CONFIG=none", NULL);
@@ -337,6 +369,8 @@ START_TEST(help_stands_alone)
 	ck_assert_ptr_nonnull(strstr(t.s, "  -name NAME\n        A NAME (default nl6sim)\n"));
 	ck_assert_ptr_nonnull(
 		strstr(t.s, "  -token-file FILE\n        Like -token, read from a file\n"));
+	ck_assert_ptr_nonnull(strstr(
+		t.s, "  -key-file FILE\n        Like -key, read from a file, a line each\n"));
 	text_done(&t);
 	fake_done(&f);
 }
@@ -377,4 +411,5 @@ START_TEST(each_allocation_may_fail)
 END_TEST
 
 UNIT_MAIN(defaults, go_forms_of_the_command_line, wrong_command_lines, precedence, environment,
-	configuration_files, secrets, help_stands_alone, each_allocation_may_fail)
+	configuration_files, secrets, secrets_that_may_be_repeated, help_stands_alone,
+	each_allocation_may_fail)
