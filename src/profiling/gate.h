@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "profiling/address.h"
+#include "net/address.h"
 #include "profiling/cpu_sink.h"
 #include "profiling/heap.h"
 #include "profiling/push_conf.h"

@@ -317,8 +317,9 @@ static int check_ask(const struct gate_ask *ask, struct fault *f)
 			f, -EINVAL, "/server_address", NULL, "only meaningful with enabled:true");
 	if (ask->duration_ns > GATE_DURATION_MAX_NS)
 		return fault_set(f, -EINVAL, "/duration", "up to 24h", "exceeds maximum of 24h");
-	return ask->address && ask->address[0] ? address_check(ask->address, "/server_address", f)
-					       : 0;
+	return ask->address && ask->address[0]
+		       ? push_conf_check_address(ask->address, "/server_address", f)
+		       : 0;
 }
 
 int gate_turn(struct gate *g, const struct gate_ask *ask, const struct gate_done *done,

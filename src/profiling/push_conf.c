@@ -1,5 +1,5 @@
 #include "profiling/push_conf.h"
-#include "profiling/address.h"
+#include "net/address.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +36,12 @@ const struct flag push_flags[] = {
 bool push_conf_is_diverted(void)
 {
 	return getenv(PUSH_CONF_FOREIGN) != NULL;
+}
+
+int push_conf_check_address(const char *address, const char *field, struct fault *reterr_fault)
+{
+	struct address_use use = {field, "-profiling-pyroscope-basic-auth", "/ingest"};
+	return address_check(address, &use, reterr_fault);
 }
 
 /* The part of name=value that is the name; 0: there is none, or it is not a label's. */
@@ -136,7 +142,7 @@ static int check_credentials(const struct push_conf *c, struct fault *f)
 
 static int check_address(const struct push_conf *c, struct fault *f)
 {
-	int r = c->address ? address_check(c->address, "-profiling-pyroscope", f) : 0;
+	int r = c->address ? push_conf_check_address(c->address, "-profiling-pyroscope", f) : 0;
 	if (r == 0 && c->address && push_conf_is_diverted())
 		r = fault_set(f, -EINVAL, "-profiling-pyroscope", NULL,
 			PUSH_CONF_FOREIGN
@@ -145,7 +151,7 @@ static int check_address(const struct push_conf *c, struct fault *f)
 		return fault_set(f, -EINVAL, "-profiling-pyroscope-proxy", "http://HOST:PORT",
 			"must not embed credentials");
 	if (r == 0 && c->proxy)
-		r = address_check(c->proxy, "-profiling-pyroscope-proxy", f);
+		r = push_conf_check_address(c->proxy, "-profiling-pyroscope-proxy", f);
 	return r;
 }
 

@@ -10,6 +10,9 @@
  * it. */
 #define PUSH_CONF_FOREIGN "PYROSCOPE_ADHOC_SERVER_ADDRESS"
 bool push_conf_is_diverted(void);
+/* address_check of a server to push to. */
+MUST_CHECK int push_conf_check_address(
+	const char *address, const char *field, struct fault *reterr_fault);
 
 struct push_conf {	     /* NULL: not given */
 	const char *address; /* opens the gate at the start; what credentials are for */

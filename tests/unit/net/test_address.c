@@ -1,8 +1,10 @@
 #include "fake.h"
-#include "profiling/address.h"
+#include "net/address.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct address_use use = {"/a", "-x-basic-auth", "/ingest"};
 
 START_TEST(good_ones_pass)
 {
@@ -11,7 +13,7 @@ START_TEST(good_ones_pass)
 		"https://a-b_c.d~e/%20"};
 	struct fault f = {0};
 	for (unsigned i = 0; i < ARRAY_SIZE(good); i++)
-		ck_assert_msg(address_check(good[i], "/a", &f) == 0, "%s: %s", good[i], f.text);
+		ck_assert_msg(address_check(good[i], &use, &f) == 0, "%s: %s", good[i], f.text);
 }
 END_TEST
 
@@ -46,7 +48,7 @@ START_TEST(bad_ones_are_told_why)
 	};
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct fault f = {0};
-		ck_assert_int_eq(address_check(bad[i].address, "/a", &f), -EINVAL);
+		ck_assert_int_eq(address_check(bad[i].address, &use, &f), -EINVAL);
 		ck_assert_msg(
 			strstr(f.text, bad[i].words) != NULL, "%s: %s", bad[i].address, f.text);
 		ck_assert_ptr_null(strstr(f.text, "geheim"));
@@ -57,9 +59,9 @@ START_TEST(bad_ones_are_told_why)
 	memset(longer, 'a', ADDRESS_BYTES);
 	memcpy(longer, "http://", 7);
 	longer[ADDRESS_BYTES] = 0;
-	ck_assert_int_eq(address_check(longer, "/a", &f), -EINVAL);
+	ck_assert_int_eq(address_check(longer, &use, &f), -EINVAL);
 	longer[ADDRESS_BYTES - 1] = 0;
-	ck_assert_int_eq(address_check(longer, "/a", &f), 0);
+	ck_assert_int_eq(address_check(longer, &use, &f), 0);
 	free(longer);
 }
 END_TEST

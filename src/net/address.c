@@ -1,12 +1,14 @@
-#include "profiling/address.h"
+#include "net/address.h"
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
+#define FORM "http://HOST:PORT or https://HOST:PORT"
+
 static int refuse(struct fault *f, const char *field, const char *text)
 {
-	return fault_set(f, -EINVAL, field, "http://HOST:PORT or https://HOST:PORT", "%s", text);
+	return fault_set(f, -EINVAL, field, FORM, "%s", text);
 }
 
 /* The end of the host's part: "host", "host:4040", "[::1]:4040". */
@@ -33,33 +35,34 @@ static bool host_is_good(const char *host, size_t n)
 	return p == end && port < 65536;
 }
 
-int address_check(const char *address, const char *field, struct fault *reterr_fault)
+int address_check(const char *address, const struct address_use *use, struct fault *reterr_fault)
 {
 	size_t len = strlen(address);
 	if (len >= ADDRESS_BYTES)
-		return refuse(reterr_fault, field, "the address is too long");
+		return refuse(reterr_fault, use->field, "the address is too long");
 	for (const char *p = address; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
-			return refuse(
-				reterr_fault, field, "not a URL: a blank or control character");
+			return refuse(reterr_fault, use->field,
+				"not a URL: a blank or control character");
 	if (strncmp(address, "://", 3) == 0)
-		return refuse(reterr_fault, field, "not a URL: the scheme is missing");
+		return refuse(reterr_fault, use->field, "not a URL: the scheme is missing");
 	const char *host = strncasecmp(address, "http://", 7) == 0    ? address + 7
 			   : strncasecmp(address, "https://", 8) == 0 ? address + 8
 								      : NULL;
 	if (!host)
-		return refuse(reterr_fault, field, "must use http:// or https://");
+		return refuse(reterr_fault, use->field, "must use http:// or https://");
 	size_t n = strcspn(host, "/?#");
 	if (memchr(host, '@', n))
-		return refuse(reterr_fault, field,
-			"must not embed credentials; use -profiling-pyroscope-basic-auth");
+		return fault_set(reterr_fault, -EINVAL, use->field, FORM,
+			"must not embed credentials; use %s", use->auth_flag);
 	if (n == 0 || host[0] == ':')
-		return refuse(reterr_fault, field, "there is no host in the URL");
+		return refuse(reterr_fault, use->field, "there is no host in the URL");
 	if (!host_is_good(host, n))
-		return refuse(reterr_fault, field, "not a URL: bad host or port");
+		return refuse(reterr_fault, use->field, "not a URL: bad host or port");
 	if (strpbrk(host + n, "?#"))
-		return refuse(reterr_fault, field,
-			"a query or fragment is not allowed: /ingest is appended to the path");
+		return fault_set(reterr_fault, -EINVAL, use->field, FORM,
+			"a query or fragment is not allowed: %s is appended to the path",
+			use->path);
 	return 0;
 }
 
