@@ -22,6 +22,8 @@ const struct flag_set nl6_flags[] = {
 	{gate_flags, offsetof(struct nl6_conf, gate), "Profiling", NULL},
 	{push_flags, offsetof(struct nl6_conf, gate.push), "Push of profiles to Pyroscope",
 		push_conf_check},
+	{otlp_flags, offsetof(struct nl6_conf, otlp), "Export of traces and profiles by OTLP",
+		otlp_conf_check},
 	{api_flags, offsetof(struct nl6_conf, api), "API and console", NULL},
 	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};

@@ -146,22 +146,14 @@ static void read_http(const struct mem *mem, const struct otlp_heard *heard, str
 		read_response(mem, heard, heard->body, heard->body_bytes, a);
 }
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 /* grpc-message is percent-encoded; what is not well so stays. */
 static void percent_decode(const char *s, char *to, size_t room)
 {
 	size_t n = 0;
 	for (; *s && n + 1 < room; n++) {
-		int high = *s == '%' ? hex(s[1]) : -1, low = high < 0 ? -1 : hex(s[2]);
-		to[n] = low < 0 ? *s : (char)(high << 4 | low);
-		s += low < 0 ? 1 : 3;
+		int byte = *s == '%' ? num_hex_pair(s + 1) : -1;
+		to[n] = byte < 0 ? *s : (char)byte;
+		s += byte < 0 ? 1 : 3;
 	}
 	to[n] = '\0';
 }
