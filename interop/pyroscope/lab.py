@@ -41,9 +41,9 @@ class Lab:
                 self.process.stdout.readline().decode()
             found = re.match(r"ready api=(\S+) snmp=(\d+)", said or "")
             assert found, f"nl6 is not ready: {said} {self.stderr.read_text()[-1500:]}"
-            self.address, snmp = found[1], found[2]
+            self.address, self.snmp_port = found[1], int(found[2])
             self.load = subprocess.Popen([sys.executable, str(pathlib.Path(__file__)), LAB,
-                                          str(DEVICES), snmp], stdin=subprocess.PIPE)
+                                          str(DEVICES), str(self.snmp_port)], stdin=subprocess.PIPE)
         except BaseException:
             self.stop()
             raise

@@ -83,6 +83,10 @@ class Receiver(Handler):
             raise Refused(400, "the body is cut")
         if self.headers.get_all("Content-Type") != [PROTOBUF]:
             raise Refused(415, f"Content-Type {self.headers.get_all('Content-Type')}")
+        # Of the profiles' wire, while it may change: none is 1.
+        version = self.headers.get_all("OTLP-Profiles-Development-Version") or ["1"]
+        if noted.path.endswith(PROFILES) and version != ["1"]:
+            raise Refused(400, f"development version {version}")
         if peer.basic and noted.authorization != peer.basic:
             raise Refused(401, "wrong user or password")
         for name, value in peer.wants.items():

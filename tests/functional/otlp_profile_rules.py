@@ -1,5 +1,5 @@
 """What a request with OTLP profiles has to be: the tables of the protocol's wire 1.10 and later,
-and what Pyroscope loses, refuses or does not look at. judge_profiles() tells what is wrong as a list.
+and what Pyroscope loses, refuses or does not look at. judge_profiles() lists what is wrong.
 
 A profile of nl6's own is of CPU time; what the bridge passes on may be of any kind (any_kind)."""
 
@@ -123,8 +123,8 @@ class Tables:
 class Reader:
     """Reads the profiles of a request, each entry of its tables once."""
 
-    def __init__(self, raw, faults):
-        self.tables, self.faults = Tables(raw, faults), faults
+    def __init__(self, raw, any_kind, faults):
+        self.tables, self.faults, self.any_kind = Tables(raw, faults), faults, any_kind
         self.read = {}
 
     def once(self, name, index, where, read, zero=True):
@@ -159,12 +159,14 @@ class Reader:
         return found
 
     def mapping(self, raw, where):
-        self.tables.string(raw.filename_strindex, where, zero=False)
+        self.tables.string(raw.filename_strindex, where, zero=self.any_kind)
         ids = {k: v for k, v in self.attributes(raw.attribute_indices, where).items()
                if k in BUILD_IDS}
-        if not ids or not all(isinstance(v, str) and v for v in ids.values()):
+        # What the bridge is given may have none, and be of no file.
+        if not ids and not self.any_kind or \
+                not all(isinstance(v, str) and v for v in ids.values()):
             self.faults.append(f"{where}: build id {ids}")
-        if raw.memory_limit <= raw.memory_start:
+        if raw.memory_limit <= raw.memory_start and not self.any_kind:
             self.faults.append(f"{where}: from {raw.memory_start:#x} to {raw.memory_limit:#x}")
         return raw.memory_start, raw.memory_limit
 
@@ -180,7 +182,7 @@ class Reader:
     def location(self, raw, where):
         """Its mapping's index and its frames, innermost first."""
         span = self.once("mapping", raw.mapping_index, where, self.mapping)
-        if span and raw.address and not span[0] <= raw.address < span[1]:
+        if span and span[1] and raw.address and not span[0] <= raw.address < span[1]:
             self.faults.append(f"{where}: address {raw.address:#x} is not in its mapping")
         kind = self.attributes(raw.attribute_indices, where).get("profile.frame.type")
         if kind is not None and kind not in FRAME_TYPES:
@@ -300,7 +302,7 @@ def judge_profiles(raw, any_kind=False, keeps_ids=False, now=None):
     foreign(request, faults)
     if not request.HasField("dictionary"):
         faults.append("no dictionary")
-    reader = Reader(request.dictionary, faults)
+    reader = Reader(request.dictionary, any_kind, faults)
     for inner, resource, at in scopes(request.resource_profiles, "scope_profiles",
                                       "resource_profiles", faults):
         if not inner.profiles:

@@ -151,6 +151,10 @@ def test_profiles_of_other_kinds():
     m.profile.duration_nano = 0
     assert any("inuse_space/bytes by" in f for f in judge_profiles(m.bytes())[1])
     assert judge_profiles(m.bytes(), any_kind=True)[1] == []
+    m.tables.mapping_table[m.mapping].ClearField("attribute_indices")
+    m.tables.attribute_table.pop()
+    m.tables.string_table.remove("process.executable.build_id.gnu")
+    assert not any("build id" in f for f in judge_profiles(m.bytes(), any_kind=True)[1])
     m.profile.period = 0
     assert any("no name for" in f for f in judge_profiles(m.bytes(), any_kind=True)[1])
 
@@ -385,6 +389,9 @@ def test_requests_that_are_refused(peer, headers, status):
 def test_routes(peer):
     assert post(peer, "/v1/metrics", b"")[0] == 404
     assert post(peer, "/v1/traces?x=y")[0] == 404
+    for version, status in (("1", 200), ("2", 400), ("", 400), ("1, 1", 400)):
+        assert post(peer, PROFILES, headers={"OTLP-Profiles-Development-Version": version})[0] \
+            == status
     c = http.client.HTTPConnection(peer.host, peer.port, timeout=20)
     c.request("GET", TRACES)
     assert c.getresponse().status == 405
