@@ -5,6 +5,7 @@
 #include "base/procctx.h"
 #include "base/self.h"
 #include "base/share.h"
+#include "base/span.h"
 #include "base/thread.h"
 #include "base/waits.h"
 #include "sim/fleet/batch_memory.h"
@@ -35,6 +36,7 @@ struct nl6 {
 	struct fleet *fleet;
 	struct lab *lab;
 	struct agent *agent;
+	struct trace *trace;
 	struct gate *gate;
 	struct batches *batches;
 	struct api *api;
@@ -183,6 +185,7 @@ static int make_api(struct nl6 *n, struct fault *fault)
 		.batches = n->batches,
 		.types = n->types,
 		.gate = n->gate,
+		.trace = n->trace,
 		.lab = n->lab,
 		.routes = nl6_routes,
 		.version = VERSION,
@@ -197,7 +200,11 @@ static int make(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = stats_new(&mem_libc, &n->stats);
 	if (r == 0)
-		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats, VERSION},
+		r = trace_new(&(struct trace_env){&mem_libc, &clk_system, n->stats, VERSION},
+			&n->conf.trace, &n->trace, fault);
+	if (r == 0)
+		r = gate_new(&(struct gate_env){&mem_libc, &clk_system, n->stats, VERSION,
+				     trace_sink(n->trace)},
 			&n->conf.gate, &n->gate);
 	if (r == 0)
 		r = make_fleet(n);
@@ -215,6 +222,7 @@ static void unmake(struct nl6 *n)
 	n->fleet = fleet_free(n->fleet);
 	n->types = types_free(n->types);
 	n->gate = gate_free(n->gate);
+	n->trace = trace_free(n->trace);
 	n->stats = stats_free(n->stats);
 	n->devices_dir = mem_free(&mem_libc, n->devices_dir);
 	n->web_dir = mem_free(&mem_libc, n->web_dir);
@@ -241,6 +249,8 @@ static int start(struct nl6 *n, struct fault *fault)
 	int r = api_bind(n->api, fault);
 	if (r == 0)
 		r = lab_start(n->lab, fault);
+	if (r == 0)
+		r = trace_start(n->trace, fault);
 	if (r == 0)
 		r = gate_start(n->gate);
 	if (r == 0)
@@ -275,6 +285,8 @@ static void stop(void *arg)
 		agent_stop(n->agent);
 	if (n->lab)
 		undo_lab(n);
+	if (n->trace)
+		trace_stop(n->trace);
 	uint64_t one = 1;
 	(void)!write(n->stopped_fd, &one, sizeof(one));
 }
@@ -318,12 +330,13 @@ static void stop_all(struct nl6 *n)
 }
 
 /* Makes the fleet of the -auto flags. 0, the number of a signal that came first, or an error. */
-static int boot(struct nl6 *n, struct fault *fault)
+static int boot_fleet(struct nl6 *n, struct span *span, struct fault *fault)
 {
 	uint64_t id;
 	struct batch_info info;
 	if (!boot_is_wanted(&n->conf.boot))
 		return 0;
+	SPAN_SCOPE(span);
 	int r = boot_submit(&n->conf.boot, agent_port(n->agent), n->types, n->batches, &mem_libc,
 		booted, n, &id, fault);
 	if (r < 0)
@@ -339,6 +352,16 @@ static int boot(struct nl6 *n, struct fault *fault)
 		return info.fault.code;
 	}
 	return 0;
+}
+
+static int boot(struct nl6 *n, struct fault *fault)
+{
+	struct span *span = span_begin(&(struct span_ask){.name = "boot", .kind = SPAN_INTERNAL});
+	int r = boot_fleet(n, span, fault);
+	if (r < 0)
+		span_fail(span, fault->text);
+	span_end(span);
+	return r;
 }
 
 /* For profilers outside of the program. Without it they do not learn what its labels are called;

@@ -2,9 +2,6 @@
 #include "api/exchange.h"
 #include "api/watch.h"
 #include "sim/snmp/respond.h"
-#include "trace/export.h"
-#include "trace/linked.h"
-#include "trace/tracer.h"
 
 static const struct flag main_flags[] = {
 	FLAG_BOOL(struct main_conf, help, "help", false, "Show this help"),
@@ -22,8 +19,9 @@ const struct flag_set nl6_flags[] = {
 	{gate_flags, offsetof(struct nl6_conf, gate), "Profiling", NULL},
 	{push_flags, offsetof(struct nl6_conf, gate.push), "Push of profiles to Pyroscope",
 		push_conf_check},
-	{otlp_flags, offsetof(struct nl6_conf, otlp), "Export of traces and profiles by OTLP",
+	{otlp_flags, offsetof(struct nl6_conf, trace.otlp), "Export of traces and profiles by OTLP",
 		otlp_conf_check},
+	{trace_flags, offsetof(struct nl6_conf, trace), "Traces and linked profiles", NULL},
 	{api_flags, offsetof(struct nl6_conf, api), "API and console", NULL},
 	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};

@@ -9,7 +9,7 @@
 #include "profiling/gate.h"
 #include "sim/fleet/boot.h"
 #include "sim/snmp/agent.h"
-#include "trace/otlp_conf.h"
+#include "trace/trace.h"
 
 struct main_conf {
 	bool help, version;
@@ -22,10 +22,10 @@ struct nl6_conf {
 	struct fleet_conf fleet;
 	struct types_conf types;
 	struct gate_conf gate;
+	struct trace_conf trace;
 	struct api_conf api;
 	struct lab_conf lab;
 	struct log_conf log;
-	struct otlp_conf otlp;
 };
 extern const struct flag_set nl6_flags[];
 /* Flags of the original that are known and no settings of this build. */

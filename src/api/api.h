@@ -17,6 +17,7 @@
 struct files;
 struct gate;
 struct lab;
+struct trace;
 struct api;
 struct api_env { /* borrowed */
 	const struct mem *mem;
@@ -26,6 +27,7 @@ struct api_env { /* borrowed */
 	struct batches *batches;
 	struct types *types;
 	struct gate *gate;
+	struct trace *trace;		   /* NULL: nothing is told of it */
 	struct lab *lab;		   /* NULL: the status tells nothing of it */
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const char *version;		   /* "v1.2.3" */
@@ -67,5 +69,5 @@ bool api_first(struct api *a, unsigned bit);
 extern const struct route batches_routes[], console_routes[], devices_routes[], health_routes[],
 	metrics_routes[], openapi_routes[], pprof_routes[], profiling_routes[], resources_routes[],
 	sd_routes[], status_routes[], system_stats_routes[], version_routes[];
-extern const struct schema batch_schemas[], device_schemas[], profiling_schemas[],
+extern const struct schema batch_schemas[], device_schemas[], otlp_schemas[], profiling_schemas[],
 	resource_schemas[], status_schemas[];

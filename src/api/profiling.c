@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/body.h"
 #include "api/gate_wait.h"
+#include "api/otlp_json.h"
 #include "api/when.h"
 #include "base/log.h"
 #include "base/num.h"
@@ -72,6 +73,8 @@ static void put_sampler(struct text *t, const struct gate_status *st)
 	if (s->threads_unarmed)
 		text_kv_str(t, "unarmed_thread", s->unarmed_name);
 	text_kv_u64(t, "samples", s->samples);
+	text_kv_u64(t, "links", s->links);
+	text_kv_u64(t, "unlinked", s->unlinked);
 	text_kv_str(t, "kernel_stacks", s->kernel_state);
 	text_kv_str(t, "switches", st->switches);
 	text_kv_u64(t, "mutex_fraction", st->mutex_fraction);
@@ -104,7 +107,7 @@ static void put_push(struct text *t, const struct upload_status *push)
 	text_put(t, "}");
 }
 
-static void put_status(struct text *t, const struct gate_status *st)
+static void put_status(struct api *a, struct text *t, const struct gate_status *st)
 {
 	text_put(t, "{");
 	text_kv_bool(t, "enabled", st->enabled);
@@ -127,6 +130,11 @@ static void put_status(struct text *t, const struct gate_status *st)
 		put_sampler(t, st);
 	if (st->pushing)
 		put_push(t, &st->push);
+	if (api_env(a)->trace) {
+		struct trace_status trace;
+		trace_status(api_env(a)->trace, &trace);
+		otlp_json_profiles(t, &trace, st->sinking);
+	}
 	text_put(t, "}");
 }
 
@@ -134,7 +142,7 @@ static int profiling_get(struct request *rq)
 {
 	struct gate_status st;
 	gate_status(api_env(rq->api)->gate, &st);
-	put_status(reply_data(rq, 200, NULL), &st);
+	put_status(rq->api, reply_data(rq, 200, NULL), &st);
 	reply_data_end(rq);
 	return 0;
 }
@@ -195,7 +203,7 @@ static int profiling_turned(struct request *rq)
 	if (r < 0)
 		return fault_set(&rq->fault, r, "", NULL, "profiling could not be switched on");
 	if (!st->enabled || !st->server_address[0] || st->pushing) {
-		put_status(reply_data(rq, 200, NULL), st);
+		put_status(rq->api, reply_data(rq, 200, NULL), st);
 		reply_data_end(rq);
 		return 0;
 	}
@@ -209,7 +217,7 @@ static int profiling_turned(struct request *rq)
 	text_kv_bool(t, "success", false);
 	text_kv_str(t, "message", message);
 	text_key(t, "data");
-	put_status(t, st);
+	put_status(rq->api, t, st);
 	reply_data_end(rq);
 	return 0;
 }
@@ -235,7 +243,7 @@ const struct schema profiling_schemas[] = {
 		", server_address:str 'In force; empty: nothing is pushed', pushing:bool"
 		", sdk_errors?:int 'Of this push', last_error?:str, pprof_path:str"
 		", revert_pending:bool, revert_at?:time, revert_to?:bool, revert_to_address?:str"
-		", sampler?:Sampler, push?:Push}"},
+		", sampler?:Sampler, push?:Push, otlp?:OtlpProfiles}"},
 	{"Push", "{uploads:int 'Profiles that the server accepted', bytes:int 'Of them'"
 		 ", last_upload_at?:time, queued:int 'Waiting, or on their way'"
 		 ", dropped:int 'Never sent: the queue was full, or they were too old'}"},
@@ -245,7 +253,9 @@ const struct schema profiling_schemas[] = {
 	{"Sampler", "{rate:int 'CPU samples a second of CPU time', sampling:bool, threads:int"
 		    ", threads_armed:int 'With a timer', threads_unarmed:int 'Without', "
 		    "unarmed_thread?:str 'One of them'"
-		    ", samples:int, kernel_stacks:str 'sampled, or why not'"
+		    ", samples:int, links:int 'Spans in CPU profiles so far'"
+		    ", unlinked:int 'Samples kept without their span: too many, or too short'"
+		    ", kernel_stacks:str 'sampled, or why not'"
 		    ", switches:str 'Of threads, by perf: recorded, or why not'"
 		    ", mutex_fraction:int, block_rate:int 'Nanoseconds'"
 		    ", truncated:map<int> 'Walks that did not reach the entry, by reason'"

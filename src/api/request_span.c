@@ -1,5 +1,6 @@
 #include "api/request_span.h"
 #include "api/router.h"
+#include "base/num.h"
 #include "wire/traceparent.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,20 @@ static void set_path(struct span *s, const struct url *url)
 	span_set_str(s, "url.path", n ? path : "/");
 }
 
+/* "127.0.0.1:80" or "[::1]:80". */
+static void set_client(struct span *s, const char *peer)
+{
+	char address[ADDR_PORT_TEXT_BYTES];
+	const char *colon = strrchr(peer, ':');
+	uint64_t port;
+	if (!colon || num_u64(colon + 1, 0, UINT16_MAX, &port) < 0)
+		return;
+	bool v6 = peer[0] == '[';
+	(void)snprintf(address, sizeof(address), "%.*s", (int)(colon - peer) - 2 * v6, peer + v6);
+	span_set_str(s, "client.address", address);
+	span_set_int(s, "client.port", (int64_t)port);
+}
+
 static void describe(struct span *s, struct request *rq, const char *method)
 {
 	bool known = rq->method != METHOD_OTHER;
@@ -45,8 +60,7 @@ static void describe(struct span *s, struct request *rq, const char *method)
 		span_set_str(s, "http.route", rq->route->path);
 	span_set_str(s, "url.scheme", "http");
 	set_path(s, &rq->url);
-	if (rq->peer[0])
-		span_set_str(s, "client.address", rq->peer);
+	set_client(s, rq->peer);
 	span_set_str(s, "user_agent.original", request_header(rq, "User-Agent"));
 }
 

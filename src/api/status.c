@@ -2,6 +2,7 @@
  */
 #include "api/api.h"
 #include "api/batch_json.h"
+#include "api/otlp_json.h"
 #include "net/lab.h"
 #include <string.h>
 
@@ -124,6 +125,11 @@ static int status_get(struct request *rq)
 		lab_status(env->lab, t);
 	text_put(t, "}");
 	put_counters(t, env);
+	if (env->trace) {
+		struct trace_status trace;
+		trace_status(env->trace, &trace);
+		otlp_json(t, &trace);
+	}
 	text_put(t, "}");
 	reply_data_end(rq);
 	return 0;
@@ -137,7 +143,8 @@ const struct schema status_schemas[] = {
 		   ", running_devices:int"
 		   ", fleet:{types:int 'In use', interfaces:int, bytes:int 'Memory it holds'"
 		   ", seed:int}, uptime_seconds:int, lab:map<any> 'The lab network'"
-		   ", counters:map<map<int>> 'By owner and name; see /metrics'}"},
+		   ", counters:map<map<int>> 'By owner and name; see /metrics'"
+		   ", otlp?:Otlp}"},
 	{0},
 };
 static const struct route_answer status_answers[] = {

@@ -12,7 +12,7 @@
 
 #define TOTAL(field, text) \
 	{ \
-		"otlp", #field, text, offsetof(struct linked_totals, field), STAT_COUNTER \
+		"linked", #field, text, offsetof(struct linked_totals, field), STAT_COUNTER \
 	}
 const struct counter linked_counters[] = {
 	TOTAL(windows, "Windows of the CPU made into OTLP profiles"),
@@ -44,6 +44,7 @@ struct writing {
 	const struct cpu_window *window;
 	struct otlp_profile *message;
 	struct places places;
+	bool is_sent;
 	int err;
 };
 
@@ -107,6 +108,17 @@ static int begin_message(struct writing *w)
 	return 0;
 }
 
+/* The first message of a window is the window's; one without samples has none. */
+static void note_sent(struct writing *w)
+{
+	struct linked *l = w->linked;
+	if (w->is_sent)
+		return;
+	w->is_sent = true;
+	LOCK_SCOPE(&l->lock);
+	l->unanswered = MIN(l->unanswered + 1, (uint32_t)LINKED_FAILED_WINDOWS);
+}
+
 /* Sends what there is of the message. */
 static void end_message(struct writing *w)
 {
@@ -117,6 +129,7 @@ static void end_message(struct writing *w)
 	w->message = otlp_profile_free(w->message);
 	places_done(env->mem, &w->places);
 	if (r == 0) {
+		note_sent(w);
 		env->send(env->arg, &body, 1);
 		return;
 	}
@@ -234,10 +247,6 @@ static void on_window(void *arg, const struct cpu_window *window)
 	struct writing w = {.linked = l, .window = window};
 	struct profile_out out = {
 		has_room, add_mapping, add_function, find_location, add_location, add_sample, &w};
-	{
-		LOCK_SCOPE(&l->lock);
-		l->unanswered = MIN(l->unanswered + 1, (uint32_t)LINKED_FAILED_WINDOWS);
-	}
 	int r = begin_message(&w); /* the walk names what is to be first before any stack */
 	if (r == 0)
 		r = profile_walk(window->symbols, window->stacks, 1, &out);

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* How long a span is held at most: the sampler drains ten times a second. */
-#define HOLD_NS NS_PER_SEC
+/* How long a span is held at most. The sampler drains ten times a second, where it gets the
+ * processor, and once more when it ends to sample. */
+#define HOLD_NS (5 * NS_PER_SEC)
 
 const struct counter tracer_counters[] = {
 	COUNTER(struct tracer, spans, "Spans begun"),

@@ -88,8 +88,8 @@ static bool key_is_good(const char *p, size_t n)
 	size_t system = at ? n - (size_t)(at - p) - 1 : 0, tenant = at ? (size_t)(at - p) : n;
 	if (n == 0 || n > KEY_MAX_BYTES || !is_low(p[0]))
 		return false;
-	if (at && (tenant == 0 || tenant > 241 || system == 0 || system > 14 || !is_low(at[1]) ||
-			  memchr(at + 1, '@', system)))
+	if (at && (tenant == 0 || tenant > 241 || system == 0 || system > 14 ||
+			  !(at[1] >= 'a' && at[1] <= 'z') || memchr(at + 1, '@', system)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!is_low(p[i]) && (!p[i] || !strchr("_-*/@", p[i])))
