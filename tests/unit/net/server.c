@@ -51,17 +51,19 @@ static void serve_one(struct server *s, int fd)
 {
 	s->connections++;
 	(void)take_request(s, fd);
-	if (!s->answer && s->n_held < ARRAY_SIZE(s->held)) {
+	const char *answer =
+		__atomic_load_n(&s->answer, __ATOMIC_ACQUIRE); /* a test may change it */
+	if (!answer && s->n_held < ARRAY_SIZE(s->held)) {
 		s->held[s->n_held++] = fd;
 		return;
 	}
-	bool there = tell(fd, s->answer);
+	bool there = tell(fd, answer);
 	while (s->again && there && !is_over(s)) {
 		there = tell(fd, s->again);
 		(void)usleep(s->again_us);
 	}
 	while (s->keeps && there && take_request(s, fd))
-		there = tell(fd, s->answer);
+		there = tell(fd, answer);
 	if (s->cuts)
 		(void)take_request(s, fd);
 	(void)close(fd);
