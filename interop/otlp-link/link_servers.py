@@ -74,16 +74,26 @@ class Binaries:
         wait_ready(self.store.url + "/api/services", 60, it.ended)
 
     def start_collector(self):
-        ports = dict(zip(("COLLECTOR_HTTP_PORT", "COLLECTOR_GRPC_PORT"),
-                         map(str, free_ports(2))))
+        it, ports = self.collector_to(self.folder, self.pyroscope)
+        self.log = it.log
         self.collector = loopback(ports["COLLECTOR_HTTP_PORT"])
         self.collector_grpc = loopback(ports["COLLECTOR_GRPC_PORT"])
-        it = self.start("collector", [
+
+    def collector_to(self, folder, profiles):
+        """A Collector that sends profiles to that URL, and its ports."""
+        ports = dict(zip(("COLLECTOR_HTTP_PORT", "COLLECTOR_GRPC_PORT"),
+                         map(str, free_ports(2))))
+        it = Process("collector", folder, [
             os.environ["NL6_OTELCOL_BIN"], "--feature-gates=service.profilesSupport",
             f"--config=file:{EXAMPLE / 'collector.yaml'}"],
-            ports | {"TRACES_URL": self.traces, "PYROSCOPE_URL": self.pyroscope})
-        self.log = it.log
+            ports | {"TRACES_URL": self.traces, "PYROSCOPE_URL": profiles})
+        self.running.append(it)
         wait_listening(ports["COLLECTOR_HTTP_PORT"], 30, it.ended)
+        return it, ports
+
+    def collector_before(self, profiles, folder):
+        """The URL of one more."""
+        return loopback(self.collector_to(folder, profiles)[1]["COLLECTOR_HTTP_PORT"])
 
     def collector_log(self):
         return self.log.read_text(errors="replace")
@@ -122,6 +132,10 @@ class Running:
 
     def collector_log(self):
         return pathlib.Path(os.environ["NL6_OTELCOL_LOG"]).read_text(errors="replace")
+
+    def collector_before(self, profiles, folder):
+        """None can be started: what is sent there comes at once."""
+        return profiles
 
     def stop(self):
         pass

@@ -1,4 +1,4 @@
-"""Who makes spans and samples: nl6 itself, and a Go service whose profiles the bridge pulls."""
+"""Who makes spans and samples: nl6 itself, and what the bridge makes links for."""
 
 import json
 import os
@@ -15,7 +15,11 @@ from dataclasses import dataclass
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pyroscope"))
 
 from lab import NL6, Lab  # noqa: E402
-from servers import OPENER, Process, Unreachable  # noqa: E402
+from link_servers import wait_listening  # noqa: E402
+from servers import OPENER, Process, Unreachable, free_ports  # noqa: E402
+from tap import PROFILES  # noqa: E402
+
+from otlp_make import Maker  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 BRIDGE = NL6.parent / "nl6-pprof-link"
@@ -118,7 +122,37 @@ class GoApp:
         self.app.stdout.close()
 
 
+class Labelled:
+    """Profiles whose samples have their span as attributes, as a Collector that scrapes pprof makes
+    them: sent through a Collector to the bridge, which makes links of them and sends them on."""
+
+    hot, has_more, makes_spans, by_collector = "work", True, False, False
+
+    def __init__(self, servers, tap, service, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.service, port = service, free_ports(1)[0]
+        self.bridge = Process("bridge", folder, [
+            str(BRIDGE), "-listen", f"127.0.0.1:{port}", "-send", tap.url], {})
+        try:
+            wait_listening(port, 30, self.bridge.ended)
+            self.url = servers.collector_before(f"http://127.0.0.1:{port}", folder)
+        except BaseException:
+            self.stop()
+            raise
+
+    def ask(self):
+        trace, span = os.urandom(16).hex(), os.urandom(8).hex()
+        m = Maker(service=self.service).add(["idle", "main"], 5, subsystem="main")
+        m.add(["work", "main"], 3, **{"otel.profile.trace_id": trace, "otel.profile.span_id": span})
+        with OPENER.open(urllib.request.Request(
+                self.url + PROFILES, m.bytes(), {"Content-Type": "application/x-protobuf"})):
+            return Sent(f"00-{trace}-{span}-01")
+
+    def stop(self):
+        self.bridge.stop()
+
+
 def bridge(pull, to, service):
     """How the bridge is started between a service and a receiver of OTLP."""
-    return [str(BRIDGE), "-pull", f"{pull}/debug/pprof/profile?seconds={PULL_S}", "-interval", "1s",
-            "-otlp-profiles", to, "-otlp-resource", f"service.name={service}"]
+    return [str(BRIDGE), "-url", f"{pull}/debug/pprof/profile?seconds={PULL_S}",
+            "-interval", f"{PULL_S}s", "-send", to, "-service-name", service]

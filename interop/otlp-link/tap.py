@@ -55,5 +55,6 @@ class Tap(Otlp):
             onward.close()
 
     def linked(self, trace, span):
-        """Samples of that span in all that passed."""
-        return [s for p in self.profiles for s in p.find(trace=trace, span=span)]
+        """Samples of that span in all profiles of samples that passed."""
+        return [s for p in self.profiles if p.type == "samples/count"
+                for s in p.find(trace=trace, span=span)]

@@ -283,7 +283,8 @@ def check_samples(profile, raw, keeps_ids, at, faults):
 def read_profile(reader, raw, resource, scope, any_kind, keeps_ids, now, at):
     faults = reader.faults
     profile = Profile(reader.value_type(raw.sample_type, at),
-                      reader.value_type(raw.period_type, at), raw.period, raw.time_unix_nano, raw.duration_nano,
+                      reader.value_type(raw.period_type, at), raw.period,
+                      raw.time_unix_nano, raw.duration_nano,
                       reader.attributes(raw.attribute_indices, at), resource, [], scope)
     check_head(profile, raw, any_kind, now, at, faults)
     read = [reader.sample(s, f"{at}.samples[{i}]") for i, s in enumerate(raw.samples)]
