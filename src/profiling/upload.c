@@ -2,9 +2,11 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/span.h"
 #include "base/thread.h"
 #include "net/fetch.h"
 #include "profiling/ingest.h"
+#include "wire/traceparent.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +37,7 @@ const struct counter upload_counters[] = {
 struct sending {	       /* one upload */
 	struct upload *upload; /* NULL: none */
 	size_t bytes;
+	struct span *span;
 };
 struct upload {
 	struct upload_env env;
@@ -128,6 +131,13 @@ static void hold(struct upload *u, uint32_t seconds)
 	u->next_ns = MAX(u->next_ns, until_ns);
 }
 
+static void end_span(struct sending *s, const char *why)
+{
+	if (why)
+		span_fail(s->span, why);
+	span_end(TAKE(s->span));
+}
+
 static void on_answer(void *arg, const struct fetch_answer *a)
 {
 	struct sending *s = arg;
@@ -148,11 +158,25 @@ static void on_answer(void *arg, const struct fetch_answer *a)
 		(void)fault_set(
 			&why, -EIO, "", NULL, "upload profile: do http request: %s", a->error);
 	}
+	if (a->status)
+		span_set_int(s->span, "http.response.status_code", a->status);
+	end_span(s, why.code ? why.text : NULL);
 	if (why.code)
 		fail(u, false, &why);
 	s->upload = NULL;
 	LOCK_SCOPE(&u->lock);
 	u->on_way--;
+}
+
+static struct span *begin_span(const struct upload *u, const struct upload_profile *profile)
+{
+	struct span *s =
+		span_begin(&(struct span_ask){.name = "push profile", .kind = SPAN_CLIENT});
+	span_set_str(s, "http.request.method", "POST");
+	span_set_str(s, "server.address", u->address);
+	span_set_str(s, "nl6.profile", profile_name(profile->kind));
+	span_set_int(s, "http.request.body.size", (int64_t)profile->body.len);
+	return s;
 }
 
 /* Bytes before compression: the end of a gzip member (RFC 1952 2.3.1). */
@@ -188,7 +212,9 @@ static int post(struct upload *u, struct upload_profile *profile)
 {
 	AUTO_TEXT struct text url = TEXT(u->env.mem);
 	const char *config = ingest_config(profile->kind);
-	const char *const headers[] = {u->tenant_header, NULL};
+	const char *headers[3] = {NULL};
+	unsigned n_headers = 0;
+	char parent[TRACEPARENT_HEADER_BYTES];
 	struct fetch_part parts[2] = {
 		{"profile", "profile.pprof", profile->body.s, profile->body.len},
 		{"sample_type_config", "sample_type_config.json", config,
@@ -199,7 +225,11 @@ static int post(struct upload *u, struct upload_profile *profile)
 	struct sending *s = u->sendings;
 	while (s->upload) /* there is one: no more are on their way at once */
 		s++;
-	*s = (struct sending){u, profile->body.len};
+	*s = (struct sending){u, profile->body.len, begin_span(u, profile)};
+	if (u->tenant_header)
+		headers[n_headers++] = u->tenant_header;
+	if (s->span)
+		headers[n_headers++] = traceparent_header(&s->span->context, parent);
 	int r = fetch_post(u->fetch, &(struct fetch_ask){.url = url.s,
 					     .user = u->user,
 					     .password = u->password,
@@ -208,8 +238,10 @@ static int post(struct upload *u, struct upload_profile *profile)
 					     .n_parts = config ? 2 : 1,
 					     .done = on_answer,
 					     .arg = s});
-	if (r < 0)
+	if (r < 0) {
+		end_span(s, "no memory");
 		s->upload = NULL;
+	}
 	return r;
 }
 
@@ -312,6 +344,8 @@ int upload_start(const struct upload_env *env, const struct upload_conf *conf,
 static void forget(struct upload *u)
 {
 	stat_add(&u->env.totals->errors, u->on_way);
+	for (unsigned i = 0; i < UPLOAD_CONNECTIONS; i++)
+		end_span(&u->sendings[i], "given up");
 	for (; u->queued; u->queued--, u->first = (u->first + 1) % UPLOAD_QUEUE) {
 		text_done(&u->queue[u->first].body);
 		stat_add(&u->env.totals->errors, 1);

@@ -76,6 +76,15 @@ void traceparent_write(const struct span_context *c, char buf[static TRACEPARENT
 	*p = 0;
 }
 
+const char *traceparent_header(
+	const struct span_context *c, char buf[static TRACEPARENT_HEADER_BYTES])
+{
+	static const char name[] = "traceparent: ";
+	memcpy(buf, name, sizeof(name) - 1);
+	traceparent_write(c, buf + sizeof(name) - 1);
+	return buf;
+}
+
 static bool is_low(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');

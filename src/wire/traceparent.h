@@ -12,6 +12,10 @@
 MUST_CHECK int traceparent_read(const char *header, struct span_context *ret_context);
 /* Also the form of traceresponse. */
 void traceparent_write(const struct span_context *c, char buf[static TRACEPARENT_BYTES]);
+/* The whole header, "traceparent: …"; returns buf. */
+#define TRACEPARENT_HEADER_BYTES (TRACEPARENT_BYTES + 13)
+const char *traceparent_header(
+	const struct span_context *c, char buf[static TRACEPARENT_HEADER_BYTES]);
 /* Joins what may be several tracestate headers: appends to *state (empty, or a list already) the
  * members of one, checked (3.3.1); of a key that is there already the first stays. -EBADMSG: not a
  * list; it is to be dropped as a whole. Without memory *state has it. */

@@ -2,8 +2,10 @@
 as a strict receiver of OTLP gets them."""
 
 import concurrent.futures
+import contextlib
 import re
 import signal
+import threading
 import time
 
 import pytest
@@ -331,7 +333,8 @@ def test_profiles_alone_have_no_links(nl6, receiver):
     assert "traceresponse" not in it.get("/health").headers
     assert receiver.requests == []  # the gate is closed
     open_gate(it)
-    until(40, lambda: it.get("/metrics") and receiver.profiles, "a window")
+    with some_load(it):
+        receiver.wait_profiles(1, 40)
     assert not any(p.links for p in receiver.profiles)
     data = it.request("GET", GATE).data["otlp"]
     assert data["windows"] >= 1 and data["url"] == receiver.url + "/v1development/profiles"
@@ -355,11 +358,28 @@ def test_totals_are_those_of_the_cpu(profiled, receiver):
         used["linked_samples"]
 
 
+@contextlib.contextmanager
+def some_load(it):
+    """Enough for samples in every window."""
+    over = threading.Event()
+
+    def ask():
+        while not over.wait(0.02):
+            it.get("/metrics")
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        asking.join()
+
+
 def test_the_cpu_is_not_stored_twice(fleet, receiver):
     """To the push as well until OTLP has had a 200, and again after three windows that failed."""
     pyroscope = Pyroscope()
-    try:
-        it = fleet(10, "-otlp-endpoint", receiver.url, "-otlp-profiles", receiver.url)
+    it = fleet(10, "-otlp-endpoint", receiver.url, "-otlp-profiles", receiver.url)
+    with contextlib.closing(pyroscope), some_load(it):
         turn(it, enabled=True, server_address=pyroscope.url)
         assert it.request("GET", GATE).data["otlp"]["carries_cpu"] is False
 
@@ -375,8 +395,6 @@ def test_the_cpu_is_not_stored_twice(fleet, receiver):
         until(5 * WINDOW_S, lambda: not it.request("GET", GATE).data["otlp"]["carries_cpu"],
               "the push to have it again")
         until(2 * WINDOW_S, lambda: pushed() > before, "a window that is pushed")
-    finally:
-        pyroscope.close()
 
 
 def test_a_second_signal_does_not_wait(nl6, otlp):
@@ -388,3 +406,19 @@ def test_a_second_signal_does_not_wait(nl6, otlp):
     begun = time.monotonic()
     it.wait(20 * SLOW)
     assert time.monotonic() - begun < 12 * SLOW
+
+
+def test_an_upload_is_a_trace(nl6, receiver):
+    with contextlib.closing(Pyroscope()) as pyroscope:
+        it = nl6("-otlp-endpoint", receiver.url)
+        turn(it, enabled=True, server_address=pyroscope.url)
+        turn(it, enabled=False)  # the last window goes out
+        [span, *_] = receiver.wait_spans(name="push profile")
+        assert (span.kind, span.parent, span.status) == (CLIENT, "", 0)
+        assert span.attributes["http.response.status_code"] == 200
+        sent = [r.headers["traceparent"] for r in pyroscope.requests]
+        assert f"00-{span.trace}-{span.id}-03" in sent
+        turn(it, enabled=True, server_address="http://127.0.0.1:1")
+        turn(it, enabled=False)
+        until(30, lambda: any(s.status == 2 and "do http request" in s.message
+                              for s in receiver.find(name="push profile")), "the failed upload")
