@@ -17,7 +17,6 @@ struct exchange {
 	struct request rq;
 	struct text body;
 	size_t upload_bytes;
-	uint64_t begun_ns; /* monotonic; only where there may be a span */
 	struct span *span;
 	bool begun, refused, parked;
 	char target[]; /* rq.url points into it */
@@ -65,7 +64,6 @@ void *exchange_begin(void *exchanges, const char *target, struct MHD_Connection 
 	x->connection = connection;
 	x->watched = info->socket_context;
 	x->body = (struct text)TEXT(all->mem);
-	x->begun_ns = span_sink_now() ? clk_ns(all->clk) : 0;
 	x->rq = (struct request){.mem = all->mem,
 		.api = all->api,
 		.body = "",
@@ -140,7 +138,7 @@ static int find_route(struct exchange *x, const char *method, bool parsed, unsig
 	const char *name = r == 0 ? router_name(all->router, rq->route, rq->method)
 			   : rq->method == METHOD_OTHER ? "HTTP"
 							: method_name(rq->method);
-	x->span = request_span_begin(rq, name, method, x->connection, x->begun_ns);
+	x->span = request_span_begin(rq, name, method, x->connection);
 	return r;
 }
 

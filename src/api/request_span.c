@@ -7,7 +7,6 @@
 #include <strings.h>
 
 struct headers {
-	const char *traceparent;
 	unsigned n_traceparent;
 	struct text state;
 	int state_err;
@@ -18,7 +17,6 @@ static enum MHD_Result see_header(
 {
 	struct headers *h = arg;
 	if (strcasecmp(name, "traceparent") == 0) {
-		h->traceparent = value;
 		h->n_traceparent++;
 	} else if (strcasecmp(name, "tracestate") == 0 && value && h->state_err == 0) {
 		h->state_err = tracestate_add(&h->state, value);
@@ -64,23 +62,28 @@ static void describe(struct span *s, struct request *rq, const char *method)
 	span_set_str(s, "user_agent.original", request_header(rq, "User-Agent"));
 }
 
-struct span *request_span_begin(struct request *rq, const char *name, const char *method,
-	struct MHD_Connection *connection, uint64_t begun_ns)
+struct span *request_span_begin(
+	struct request *rq, const char *name, const char *method, struct MHD_Connection *connection)
 {
 	if (!span_sink_now())
 		return NULL;
 	struct headers h = {.state = TEXT(rq->mem)};
 	struct span_context remote;
-	(void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &h);
-	bool has_remote = h.n_traceparent == 1 && traceparent_read(h.traceparent, &remote) == 0;
+	const char *parent = request_header(rq, "traceparent");
+	bool has_remote = parent && traceparent_read(parent, &remote) == 0;
+	/* Most of those that are not sampled. */
+	if (has_remote && !(remote.flags & SPAN_SAMPLED))
+		return NULL;
+	if (has_remote)
+		(void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &h);
+	has_remote = has_remote && h.n_traceparent == 1;
 	bool has_state = has_remote && h.state_err == 0 && h.state.err == 0 && h.state.len;
 	if (has_state)
 		tracestate_cut(&h.state);
 	struct span_ask ask = {.name = name,
 		.kind = SPAN_SERVER,
 		.remote = has_remote ? &remote : NULL,
-		.state = has_state ? h.state.s : NULL,
-		.begun_ns = begun_ns};
+		.state = has_state ? h.state.s : NULL};
 	struct span *s = span_begin(&ask);
 	text_done(&h.state);
 	if (s)

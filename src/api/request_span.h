@@ -5,8 +5,8 @@
 #include <microhttpd.h>
 
 /* Begins it, if it is to be sampled: as the client's traceparent says, else as the tracer draws.
- * begun_ns: monotonic. What is set later is rq's route, by request_span_route. */
+ * name: lives as long as the process. */
 struct span *request_span_begin(struct request *rq, const char *name, const char *method,
-	struct MHD_Connection *connection, uint64_t begun_ns);
+	struct MHD_Connection *connection);
 /* The answer is known: gives it the header traceresponse, and the span its status. */
 void request_span_answer(struct span *s, struct request *rq);

@@ -29,7 +29,6 @@ struct span_ask {
 	const struct span_context *remote; /* then: of a parent elsewhere, or NULL */
 	const char *state;		   /* its tracestate; NULL: none */
 	bool detached;			   /* may go on after its parent has ended */
-	uint64_t begun_ns;		   /* monotonic; 0: now */
 };
 
 /* All may be called by any thread, none may wait. */

@@ -158,9 +158,8 @@ static void fill(
 		fill_root(t, s);
 	}
 	s->root->live++;
-	uint64_t now_ns = clk_ns(t->env.clk);
-	s->begun_ns = ask->begun_ns ? ask->begun_ns : now_ns;
-	s->out.begun_ns = clk_wall_ns(t->env.clk) - (now_ns - s->begun_ns);
+	s->begun_ns = clk_ns(t->env.clk);
+	s->out.begun_ns = clk_wall_ns(t->env.clk);
 }
 
 /* Is the trace sampled? A new one is given its id. */
@@ -179,7 +178,6 @@ static struct span *on_begin(void *arg, const struct span_ask *ask)
 {
 	struct tracer *t = arg;
 	uint8_t trace_id[16];
-	/* Most of those that are not sampled. */
 	if (!ask->parent && ask->remote && !(ask->remote->flags & SPAN_SAMPLED))
 		return NULL;
 	struct traced *s = mem_zalloc(t->env.mem, sizeof(*s));

@@ -238,6 +238,12 @@ START_TEST(a_sampler_that_tells_no_more_holds_nothing_for_long)
 }
 END_TEST
 
+static void wait_ns(uint64_t ns)
+{
+	for (uint64_t until_ns = now() + ns; now() < until_ns;)
+		;
+}
+
 START_TEST(short_spans_are_told_from_long_ones)
 {
 	struct bed b;
@@ -246,25 +252,30 @@ START_TEST(short_spans_are_told_from_long_ones)
 	const struct span_sink *sink = span_sink_now();
 	sink->sampling(sink->arg, true);
 	struct span *s = begin_root("short");
-	struct span_ask ask = {
-		.name = "long", .kind = SPAN_SERVER, .begun_ns = now() - 3601 * NS_PER_SEC};
-	uint64_t short_link[3], long_link[3], unknown[3] = {1, 2, 3};
-	struct span *l = now() > 3601 * NS_PER_SEC ? span_begin(&ask) : NULL;
-	memcpy(short_link, s->link, sizeof(short_link));
-	ck_assert(sink->is_short(sink->arg, short_link));
+	uint64_t link[3], unknown[3] = {1, 2, 3};
+	memcpy(link, s->link, sizeof(link));
+	ck_assert(sink->is_short(sink->arg, link));
 	ck_assert(!sink->is_short(sink->arg, unknown));
-	if (l) {
-		memcpy(long_link, l->link, sizeof(long_link));
-		ck_assert(!sink->is_short(sink->arg, long_link));
-		sink->sampled(sink->arg, long_link);
-		span_end(l);
-	}
-	sink->sampled(sink->arg, short_link);
+	sink->sampled(sink->arg, link);
 	span_end(s);
 	sink->drained(sink->arg, now() + 1);
-	ck_assert(sink->is_short(sink->arg, short_link)); /* also when it is over */
+	ck_assert(sink->is_short(sink->arg, link)); /* also when it is over */
 	bed_end(&b);
-	ck_assert_str_eq(b.seen.profile[b.seen.n - 1], "");
+	ck_assert_str_eq(b.seen.profile[0], "");
+	conf.link_min_duration_ns = NS_PER_MS;
+	bed_make(&b, &conf);
+	sink = span_sink_now();
+	sink->sampling(sink->arg, true);
+	s = begin_root("long");
+	memcpy(link, s->link, sizeof(link));
+	wait_ns(NS_PER_MS);
+	ck_assert(!sink->is_short(sink->arg, link));
+	sink->sampled(sink->arg, link);
+	span_end(s);
+	sink->drained(sink->arg, now() + 1);
+	ck_assert(!sink->is_short(sink->arg, link));
+	bed_end(&b);
+	ck_assert_str_ne(b.seen.profile[0], "");
 }
 END_TEST
 
