@@ -136,8 +136,10 @@ static unsigned count_members(const struct text *state)
 
 static bool has_key(const struct text *state, const char *key, size_t n)
 {
+	if (!state->len)
+		return false;
 	const char *end = state->s + state->len;
-	for (const char *p = state->s; p && p < end;) {
+	for (const char *p = state->s; p < end;) {
 		size_t bytes = member_bytes(p, end);
 		if (key_bytes(p, bytes) == n && memcmp(p, key, n) == 0)
 			return true;
