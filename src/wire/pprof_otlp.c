@@ -343,8 +343,9 @@ static void write_type(struct making *m, uint32_t type)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct item *item = &m->items[i];
 		otlp_profile_sample(m->o, item->stack,
-			(const uint32_t *)(const void *)m->attrs.s + item->attrs, item->n_attrs,
-			item->link, m->values[(size_t)i * h->n_types + type]);
+			item->n_attrs ? (const uint32_t *)(const void *)m->attrs.s + item->attrs
+				      : NULL,
+			item->n_attrs, item->link, m->values[(size_t)i * h->n_types + type]);
 	}
 	otlp_profile_end(m->o);
 }
@@ -368,7 +369,7 @@ static int send(struct making *m, struct text *body, struct pprof_otlp_totals *t
 	totals->exports++;
 	totals->sent_samples += samples;
 	totals->bytes += body->len;
-	return m->env.export(m->env.arg, body, samples);
+	return m->env.export(m->env.arg, body, samples, m->head->n_types);
 }
 
 static int make_all(struct making *m, struct pprof_otlp_totals *totals, struct fault *f)

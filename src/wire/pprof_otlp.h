@@ -24,8 +24,9 @@ struct pprof_otlp_totals {		       /* added to */
 };
 struct pprof_otlp_env {
 	const struct mem *mem;
-	/* Takes an export over; a negative result ends the work and is returned. */
-	int (*export)(void *arg, struct text *body, uint32_t samples);
+	/* Takes an export over, of so many samples in profiles; a negative result ends the work
+	 * and is returned. */
+	int (*export)(void *arg, struct text *body, uint32_t samples, uint32_t profiles);
 	void *arg;
 };
 /* -EFBIG with a fault: a sample is too large for an export, when those before it are made;

@@ -11,10 +11,10 @@
 #define MAX_BYTES 4096
 #define UNPACKED_BYTES (1u << 20)
 
-static int take(void *arg, struct text *body, uint32_t samples)
+static int take(void *arg, struct text *body, uint32_t samples, uint32_t profiles)
 {
 	uint64_t *sum = arg;
-	assert(samples > 0 && samples <= MAX_SAMPLES);
+	assert(profiles > 0 && samples >= profiles && samples <= MAX_SAMPLES);
 	assert(body->len <= MAX_BYTES);
 	*sum += samples;
 	return 0;

@@ -1,3 +1,0 @@
-module goapp
-
-go 1.19
