@@ -62,18 +62,23 @@ def test_every_source_is_built():
     assert missing == []
 
 
+def is_of_nl6(p):
+    """Not of tables.c itself, nor of another program, which has a list of its own."""
+    return p.parts[0] == "src" and str(p) != "src/tables.c" and p.parts[:2] != ("src", "tools")
+
+
 def definitions(kind):
     """Tables of a kind that are defined in src, name to file."""
     found = {}
     for p in tracked(".c"):
-        if p.parts[0] == "src" and str(p) != "src/tables.c":
+        if is_of_nl6(p):
             for name in re.findall(rf"^const struct {kind} (\w+)\[\]", text(p), re.M):
                 found[name] = str(p)
     return found
 
 
 def hidden(kind):
-    return [str(p) for p in tracked(".c") if p.parts[0] == "src" and str(p) != "src/tables.c"
+    return [str(p) for p in tracked(".c") if is_of_nl6(p)
             and re.search(rf"^static const struct {kind} \w+\[\]", text(p), re.M)]
 
 
@@ -94,3 +99,10 @@ def test_every_table_of_counters_is_listed():
 
 def test_every_table_of_routes_is_listed():
     check_tables("route")
+
+
+def test_every_table_of_flags_of_a_tool_is_listed():
+    source = text("src/tools/nl6-pprof-link/conf.c")
+    tables = re.findall(r"^static const struct flag (\w+)\[\]", source, re.M)
+    sets = source[source.index("const struct flag_set"):]
+    assert tables and [t for t in tables if f"{{{t}," not in sets] == []
