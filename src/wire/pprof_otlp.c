@@ -22,6 +22,7 @@ struct making {
 	struct item *items;
 	int64_t *values; /* of an item as many as types */
 	uint32_t n, max;
+	uint32_t profiles;	  /* of the export that is finished */
 	struct text attrs, stack; /* of uint32_t */
 	struct text lines;	  /* of struct otlp_line */
 	struct text str[3], multi;
@@ -193,17 +194,31 @@ static bool look_at_label(struct making *m, const struct pprof_read_label *l, st
 	return l->str && span_ids_add(ids, &m->conf->names, key, key_len, value, len);
 }
 
-static void add_labels(struct making *m, const struct pprof_read_sample *s, struct item *item)
+/* What its labels tell, which of them are ids, and the ids (24 bytes); either may be NULL. */
+static enum span_ids_state state_of(
+	struct making *m, const struct pprof_read_sample *s, bool *ret_is_id, uint8_t *ret_link)
 {
 	struct span_ids ids = {0};
+	uint8_t link[24];
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		bool is_id = look_at_label(m, &s->labels[i], &ids);
+		if (ret_is_id)
+			ret_is_id[i] = is_id;
+	}
+	enum span_ids_state state = span_ids_state(&ids, link, link + 16);
+	if (ret_link && state == SPAN_IDS_GOOD)
+		memcpy(ret_link, link, sizeof(link));
+	return state;
+}
+
+static void add_labels(struct making *m, const struct pprof_read_sample *s, struct item *item)
+{
 	bool is_id[PPROF_READ_LABELS];
-	uint8_t trace_id[16], span_id[8];
-	for (uint32_t i = 0; i < s->n_labels; i++)
-		is_id[i] = look_at_label(m, &s->labels[i], &ids);
-	enum span_ids_state state = span_ids_state(&ids, trace_id, span_id);
+	uint8_t link[24];
+	enum span_ids_state state = state_of(m, s, is_id, link);
 	m->states[state]++;
 	if (state == SPAN_IDS_GOOD)
-		item->link = otlp_profile_link(m->o, trace_id, span_id);
+		item->link = otlp_profile_link(m->o, link, link + 16);
 	item->attrs = (uint32_t)(m->attrs.len / sizeof(uint32_t));
 	for (uint32_t i = 0; i < s->n_labels && !is_hopeless(m); i++) {
 		if (is_id[i] && state == SPAN_IDS_GOOD && !m->conf->keep_ids)
@@ -304,14 +319,27 @@ static int begin(struct making *m)
 	return m->err;
 }
 
+/* All its values are 0: no type has it. */
+static bool is_nothing(const struct making *m, const struct pprof_read_sample *s)
+{
+	uint32_t i = 0;
+	while (i < m->head->n_types && s->values[i] == 0)
+		i++;
+	return i == m->head->n_types;
+}
+
 /* Samples from *at on, until the export is nearly full. */
 static void fill(struct making *m, size_t *at, uint32_t max)
 {
 	struct pprof_read_sample s;
 	while (m->n < max && m->err == 0 &&
 		otlp_profile_bytes(m->o) + bytes_to_come(m) < m->conf->max_bytes / 8 * 7 &&
-		pprof_read_next(m->r, at, &s))
-		add_sample(m, &s);
+		pprof_read_next(m->r, at, &s)) {
+		if (is_nothing(m, &s))
+			m->states[state_of(m, &s, NULL, NULL)]++;
+		else
+			add_sample(m, &s);
+	}
 }
 
 static void write_type(struct making *m, uint32_t type)
@@ -342,10 +370,13 @@ static void write_type(struct making *m, uint32_t type)
 	otlp_profile_begin(m->o, &head);
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct item *item = &m->items[i];
+		int64_t value = m->values[(size_t)i * h->n_types + type];
+		if (value == 0)
+			continue;
 		otlp_profile_sample(m->o, item->stack,
 			item->n_attrs ? (const uint32_t *)(const void *)m->attrs.s + item->attrs
 				      : NULL,
-			item->n_attrs, item->link, m->values[(size_t)i * h->n_types + type]);
+			item->n_attrs, item->link, value);
 	}
 	otlp_profile_end(m->o);
 }
@@ -355,21 +386,29 @@ static int finish(struct making *m, struct text *body)
 {
 	if (m->err == 0 && is_hopeless(m))
 		return -EMSGSIZE;
-	for (uint32_t type = 0; m->err == 0 && type < m->head->n_types; type++)
+	m->profiles = 0;
+	for (uint32_t type = 0; m->err == 0 && type < m->head->n_types; type++) {
+		uint32_t before = otlp_profile_samples(m->o);
 		write_type(m, type);
+		m->profiles += otlp_profile_samples(m->o) > before;
+	}
 	int r = m->err < 0 ? m->err : otlp_profile_finish(m->o, body);
 	return r == 0 && body->len > m->conf->max_bytes ? -EMSGSIZE : r;
 }
 
-static int send(struct making *m, struct text *body, struct pprof_otlp_totals *totals)
+static void add_states(const struct making *m, struct pprof_otlp_totals *totals)
 {
-	uint32_t samples = m->n * m->head->n_types;
 	for (unsigned i = 0; i < SPAN_IDS_STATES; i++)
 		totals->samples[i] += m->states[i];
+}
+
+static int send(struct making *m, struct text *body, struct pprof_otlp_totals *totals)
+{
+	uint32_t samples = otlp_profile_samples(m->o);
 	totals->exports++;
 	totals->sent_samples += samples;
 	totals->bytes += body->len;
-	return m->env.export(m->env.arg, body, samples, m->head->n_types);
+	return m->env.export(m->env.arg, body, samples, m->profiles);
 }
 
 static int make_all(struct making *m, struct pprof_otlp_totals *totals, struct fault *f)
@@ -383,9 +422,7 @@ static int make_all(struct making *m, struct pprof_otlp_totals *totals, struct f
 		if (r < 0)
 			return r;
 		fill(m, &at, max);
-		if (m->n == 0)
-			return m->err;
-		r = finish(m, &body);
+		r = m->n ? finish(m, &body) : m->err;
 		if (r == -EMSGSIZE && m->n == 1) {
 			char field[32];
 			(void)snprintf(field, sizeof(field), "byte %zu", m->last_offset);
@@ -398,8 +435,10 @@ static int make_all(struct making *m, struct pprof_otlp_totals *totals, struct f
 			continue;
 		}
 		if (r == 0)
+			add_states(m, totals);
+		if (r == 0 && m->n)
 			r = send(m, &body, totals);
-		if (r < 0)
+		if (r < 0 || m->n == 0)
 			return r;
 		from = at;
 		max = m->max;

@@ -1,6 +1,6 @@
 /* Makes exports of OTLP profiles of a profile that was read: labels with ids of a span become
- * links, all else stays. Each type of sample is a Profile of its own, and each export complete in
- * itself and within the bounds. */
+ * links, all else stays. Each type of sample is a Profile of its own, which has those samples whose
+ * value of the type is not 0, and each export is complete in itself and within the bounds. */
 #pragma once
 #include "base/attr.h"
 #include "base/fault.h"
@@ -20,7 +20,7 @@ struct pprof_otlp_conf {      /* borrowed */
 };
 struct pprof_otlp_totals {		       /* added to */
 	uint64_t samples[SPAN_IDS_STATES];     /* of the input, by what their labels tell */
-	uint64_t exports, sent_samples, bytes; /* of OTLP: a sample for each value */
+	uint64_t exports, sent_samples, bytes; /* of OTLP: a sample for each value that is not 0 */
 };
 struct pprof_otlp_env {
 	const struct mem *mem;

@@ -86,18 +86,50 @@ int work_pprof(struct work *w, const void *bytes, size_t len, struct fault *rete
 	return r;
 }
 
+static struct otlp_promote_conf promote_conf(const struct work *w)
+{
+	return (struct otlp_promote_conf){
+		.names = {w->conf->trace_names.items, w->conf->span_names.items,
+			w->conf->trace_names.n, w->conf->span_names.n},
+		.keep_ids = w->conf->keep_ids,
+		.resource = w->resource.s ? w->resource.s : "",
+		.resource_bytes = w->resource.len,
+		.max_samples = WORK_EXPORT_SAMPLES,
+		.max_bytes = WORK_EXPORT_BYTES};
+}
+
+int work_judge(const struct work *w, const void *bytes, size_t len, struct fault *reterr_fault)
+{
+	struct otlp_promote_conf conf = promote_conf(w);
+	return otlp_promote_judge(&mem_libc, bytes, len, &conf, reterr_fault);
+}
+
+int work_otlp(struct work *w, const void *bytes, size_t len, struct fault *reterr_fault)
+{
+	struct otlp_promote_conf conf = promote_conf(w);
+	const struct otlp_promote_env env = {&mem_libc, take, w};
+	w->inputs++;
+	int r = otlp_promote_make(&env, bytes, len, &conf, &w->passed, reterr_fault);
+	if (r < 0 && r != -ECANCELED)
+		w->bad++;
+	return r;
+}
+
 void work_log(struct work *w)
 {
 	struct sink_totals s;
-	const uint64_t *n = w->totals.samples;
+	uint64_t n[SPAN_IDS_STATES];
+	for (unsigned i = 0; i < SPAN_IDS_STATES; i++)
+		n[i] = w->totals.samples[i] + w->passed.samples[i];
 	sink_totals(w->sink, &s);
 	log_info(NULL, 0,
 		"inputs %" PRIu64 ", bad %" PRIu64 "; samples linked %" PRIu64
 		", without an id %" PRIu64 ", with half an id %" PRIu64
 		", with an invalid one %" PRIu64 "; exports %" PRIu64 " of %" PRIu64
 		" bytes, accepted %" PRIu64 ", failed %" PRIu64 "; profiles rejected %" PRIu64,
-		w->inputs, w->bad, n[SPAN_IDS_GOOD], n[SPAN_IDS_NONE], n[SPAN_IDS_HALF],
-		n[SPAN_IDS_INVALID], s.exports, s.bytes, s.accepted, s.failed, s.rejected);
+		w->inputs, w->bad, n[SPAN_IDS_GOOD] + w->passed.linked_before, n[SPAN_IDS_NONE],
+		n[SPAN_IDS_HALF], n[SPAN_IDS_INVALID], s.exports, s.bytes, s.accepted, s.failed,
+		s.rejected);
 	w->noted_inputs = w->inputs;
 	w->noted_ns = clk_ns(&clk_system);
 }

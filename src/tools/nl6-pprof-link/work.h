@@ -1,6 +1,7 @@
 /* What is done with an input: it is read, linked, and put into the sink. */
 #pragma once
 #include "sink.h"
+#include "wire/otlp_promote.h"
 #include "wire/pprof_otlp.h"
 
 #define WORK_EXPORT_SAMPLES 15000
@@ -11,6 +12,7 @@ struct work {
 	struct sink *sink;
 	struct text resource; /* of pprof */
 	struct pprof_otlp_totals totals;
+	struct otlp_promote_totals passed;
 	uint64_t inputs, bad;
 	uint64_t noted_ns; /* when the sums were logged last */
 	uint64_t noted_inputs;
@@ -22,7 +24,11 @@ void work_done(struct work *w);
  * what is malformed nothing is put; -ECANCELED: the end is asked for. */
 MUST_CHECK int work_pprof(
 	struct work *w, const void *bytes, size_t len, struct fault *reterr_fault);
-/* Whether ids of this many kinds were told so far: a line of the log. */
+/* An export request of OTLP: only judged, on any thread; or linked and put. As above. */
+MUST_CHECK int work_judge(
+	const struct work *w, const void *bytes, size_t len, struct fault *reterr_fault);
+MUST_CHECK int work_otlp(struct work *w, const void *bytes, size_t len, struct fault *reterr_fault);
+/* The sums so far, as a line of the log. */
 void work_log(struct work *w);
 /* The same, once a minute if there is news. */
 void work_log_minute(struct work *w);
