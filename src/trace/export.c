@@ -5,6 +5,7 @@
 #include "base/rnd.h"
 #include "base/thread.h"
 #include "net/fetch.h"
+#include "trace/export_conf.h"
 #include "wire/gzip.h"
 #include <errno.h>
 #include <stdio.h>
@@ -14,13 +15,8 @@
 #define WAIT_MAX_MS 60000u
 #define SAY_NS (60 * NS_PER_SEC) /* between two lines of the log of one kind */
 #define FRAME_BYTES 5
-/* te and grpc-timeout, or one for the compression, before the end. */
-#define OWN_HEADERS 3
 
 static const char *const signal_names[] = {"traces", "profiles"};
-static const char *const methods[] = {"/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-	"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"};
-
 #define TOTAL(field_, kind, text) \
 	{ \
 		"otlp", #field_, text, offsetof(struct export_totals, field_), kind \
@@ -58,8 +54,7 @@ struct sending {
 struct export
 {
 	struct export_env env;
-	struct export_conf conf; /* its strings are copies, wiped before they are freed */
-	char *headers[EXPORT_HEADERS_MAX + OWN_HEADERS + 1];
+	struct export_conf conf; /* a copy of our own */
 	struct fetch *fetch;
 	struct thread *thread;
 	struct sending now;
@@ -79,13 +74,6 @@ struct export
 	uint64_t queued_bytes, queued_items;
 	struct export_status status; /* all but queued */
 };
-
-static void wipe(const struct mem *mem, const char *s)
-{
-	if (s)
-		explicit_bzero((char *)(uintptr_t)s, strlen(s));
-	(void)mem_free(mem, (char *)(uintptr_t)s);
-}
 
 static bool stop_wanted(struct export *x, uint64_t *ret_until_ns)
 {
@@ -317,7 +305,7 @@ static void post(struct export *x)
 		x->fetch, &(struct fetch_ask){.url = x->conf.url,
 				  .user = x->conf.user,
 				  .password = x->conf.password,
-				  .headers = (const char *const *)x->headers,
+				  .headers = x->conf.headers,
 				  .content_type = x->conf.grpc ? "application/grpc"
 							       : "application/x-protobuf",
 				  .body = x->now.bytes.s,
@@ -390,69 +378,11 @@ static void run(void *arg)
 	}
 }
 
-static int copy(const struct mem *mem, const char **s)
-{
-	const char *from = *s;
-	*s = from ? mem_strdup(mem, from) : NULL;
-	return from && !*s ? -ENOMEM : 0;
-}
-
-static int add_header(struct export *x, uint32_t *n, const char *header)
-{
-	x->headers[*n] = mem_strdup(x->env.mem, header);
-	return x->headers[(*n)++] ? 0 : -ENOMEM;
-}
-
-static int copy_headers(struct export *x, const char *const *given)
-{
-	uint32_t n = 0;
-	int r = 0;
-	if (x->conf.grpc) {
-		AUTO_TEXT struct text timeout = TEXT(x->env.mem);
-		text_printf(&timeout, "grpc-timeout: %um", x->conf.timeout_ms);
-		r = timeout.err ? timeout.err : add_header(x, &n, timeout.s);
-		if (r == 0)
-			r = add_header(x, &n, "te: trailers");
-	}
-	if (r == 0 && x->conf.gzip)
-		r = add_header(
-			x, &n, x->conf.grpc ? "grpc-encoding: gzip" : "Content-Encoding: gzip");
-	for (; r == 0 && given && *given && n < EXPORT_HEADERS_MAX + OWN_HEADERS; given++)
-		r = add_header(x, &n, *given);
-	return r;
-}
-
-static int copy_url(struct export *x, const char *url)
-{
-	AUTO_TEXT struct text full = TEXT(x->env.mem);
-	size_t n = strlen(url);
-	if (x->conf.grpc && n && url[n - 1] == '/')
-		n--;
-	text_printf(&full, "%.*s%s", (int)n, url, x->conf.grpc ? methods[x->conf.signal] : "");
-	x->conf.url = full.err ? NULL : mem_strdup(x->env.mem, full.s);
-	return x->conf.url ? 0 : -ENOMEM;
-}
-
-static int copy_conf(struct export *x, const struct export_conf *conf)
-{
-	const char **texts[] = {&x->conf.user, &x->conf.password, &x->conf.ca, &x->conf.cert,
-		&x->conf.key, &x->conf.proxy, &x->conf.user_agent};
-	int r = 0;
-	x->conf = *conf;
-	x->conf.url = NULL;
-	x->conf.headers = NULL;
-	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
-		r = MIN(r, copy(x->env.mem, texts[i])); /* all, so that all are ours to free */
-	if (r == 0)
-		r = copy_url(x, conf->url);
-	return r < 0 ? r : copy_headers(x, conf->headers);
-}
-
 static int start(struct export *x, const struct export_conf *conf)
 {
 	if (getrandom(&x->seed, sizeof(x->seed), GRND_NONBLOCK) != sizeof(x->seed))
 		x->seed = clk_wall_ns(x->env.clk);
-	int r = copy_conf(x, conf);
+	int r = export_conf_copy(x->env.mem, conf, &x->conf);
 	if (r < 0)
 		return r;
 	struct fetch_conf fetch = {.user_agent = x->conf.user_agent,
@@ -522,12 +452,7 @@ struct export *export_stop(struct export *x, uint64_t flush_ns)
 	x->fetch = fetch_free(x->fetch);
 	forget(x);
 	const struct mem *mem = x->env.mem;
-	const char *texts[] = {x->conf.url, x->conf.user, x->conf.password, x->conf.ca,
-		x->conf.cert, x->conf.key, x->conf.proxy, x->conf.user_agent};
-	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
-		wipe(mem, texts[i]);
-	for (char **h = x->headers; *h; h++)
-		wipe(mem, *h);
+	export_conf_done(mem, &x->conf);
 	lock_done(&x->lock);
 	return mem_free(mem, x);
 }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "trace/otlp_answer.h"
+#include "trace/export_conf.h"
 
 #define EXPORT_QUEUE 64			   /* bodies that wait; the newest beyond is dropped */
 #define EXPORT_QUEUE_BYTES (16u << 20)	   /* of all that wait, uncompressed */
@@ -18,19 +18,7 @@
 #define EXPORT_RETRY_NS (300 * NS_PER_SEC) /* since a body was first sent; then it is given up */
 #define EXPORT_PAUSE_FIRST_NS NS_PER_SEC   /* between the first two tries; then doubled, up to */
 #define EXPORT_PAUSE_MAX_NS (30 * NS_PER_SEC)
-#define EXPORT_HEADERS_MAX 16
 
-struct export_conf { /* copied; strings are not NULL unless told */
-	enum export_signal signal;
-	const char *url; /* complete, for http with the path, for gRPC scheme://host:port */
-	bool grpc, gzip;
-	uint32_t timeout_ms;	     /* of a whole request */
-	const char *const *headers;  /* "Name: value", ends with NULL; may be NULL */
-	const char *user, *password; /* basic auth; NULL: none */
-	const char *ca, *cert, *key; /* PEM files; NULL: the system's authorities, none */
-	const char *proxy;	     /* URL; NULL: none, whatever the environment says */
-	const char *user_agent;
-};
 /* Of all exports of a signal there ever were; the caller's, who attaches it to the metrics by the
  * name of the signal. */
 struct export_totals {
@@ -54,8 +42,8 @@ struct export_env {			       /* borrowed */
 	void *arg;
 };
 struct export;
-/* Does not touch the network: what is wrong with a certificate is told when it is first used.
- * -ENOMEM; -EAGAIN (no thread) with a fault. */
+/* conf is copied. Does not touch the network: what is wrong with a certificate is told when it is
+ * first used. -ENOMEM; -EAGAIN (no thread) with a fault. */
 MUST_CHECK int export_start(const struct export_env *env, const struct export_conf *conf,
 	struct export **ret_export, struct fault *reterr_fault);
 /* Goes on sending for at most flush_ns, as long as all is accepted; drops and counts the rest, ends
