@@ -278,6 +278,16 @@ void gate_do_turn(struct gate *g, struct gate_job *j)
 {
 	struct gate_turning turn = {.to = {.enabled = j->enabled}, .by = j->by, .job = j};
 	char duration[DURATION_TEXT_BYTES];
+	bool stopping;
+	{
+		LOCK_SCOPE(&g->lock);
+		stopping = g->stopping;
+	}
+	/* Else the end of the program would wait for the last uploads of each that is queued. */
+	if (stopping) {
+		gate_finish(j, -ESHUTDOWN);
+		return;
+	}
 	copy_text(turn.peer, sizeof(turn.peer), j->peer);
 	turn.to.pull_only = j->enabled && j->has_address && !j->address[0];
 	if (j->enabled)

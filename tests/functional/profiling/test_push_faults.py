@@ -230,6 +230,20 @@ def test_the_end_of_the_program_is_bounded(nl6, rude):
     assert len(peer.requests) == 3 and "[shutdown]" in it.stderr
 
 
+def test_turns_that_wait_are_not_carried_out_at_the_end(nl6, rude):
+    """Each would flush a push of its own, for 20 s: the end waits for the one under way."""
+    peer = rude(silence)
+    it = nl6("-profiling-pyroscope", peer.url)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for i in range(8):
+            pool.submit(turn, it, enabled=True, server_address=f"{peer.url}/{i}")
+        peer.wait_requests(3)  # the flush of the first
+        begun = time.monotonic()
+        it.signal(signal.SIGTERM)
+        it.wait(60 * SLOW)
+    assert time.monotonic() - begun <= 1.5 * FLUSH_S * SLOW
+
+
 def test_a_second_signal_does_not_wait(nl6, rude):
     peer = rude(silence)
     it = nl6("-profiling-pyroscope", peer.url)
