@@ -54,6 +54,25 @@ def cut_request(handler):
     handler.close_connection = True
 
 
+def junk(handler):
+    """Speaks, but not HTTP."""
+    handler.wfile.write(b"220 mail.example ESMTP\r\n" * 1000)
+    handler.close_connection = True
+
+
+def endless(status):
+    """An answer that goes on for as long as somebody reads it."""
+    def act(handler):
+        handler.wfile.write(f"HTTP/1.1 {status} X\r\nContent-Length: 1000000000\r\n\r\n".encode())
+        try:
+            while not handler.peer.stopping.is_set():
+                handler.wfile.write(b"\xff\n" * 30000)
+        except OSError:
+            pass
+        handler.close_connection = True
+    return act
+
+
 @dataclass
 class Request:
     """Every request, also a refused one."""

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from http_peer import answer, cut_answer, cut_request, drip, redirect, silence
+from http_peer import answer, cut_answer, cut_request, drip, endless, junk, redirect, silence
 from program import SLOW, until
 from test_gate import pull_only, turn
 from test_push import ALWAYS, FLUSH_S, RATES, UPLOAD_S, metrics, names, off, push_to, status
@@ -132,20 +132,7 @@ def test_a_connection_that_ends_too_soon(nl6, rude, rule):
 
 
 def test_answers_that_are_no_http(nl6, rude):
-    def junk(handler):
-        handler.wfile.write(b"220 mail.example ESMTP\r\n" * 1000)
-        handler.close_connection = True
-
-    def endless(handler):
-        handler.wfile.write(b"HTTP/1.1 500 X\r\nContent-Length: 1000000000\r\n\r\n")
-        try:
-            while not handler.peer.stopping.is_set():
-                handler.wfile.write(b"\xff\n" * 30000)
-        except OSError:
-            pass
-        handler.close_connection = True
-
-    for rule in junk, endless:
+    for rule in junk, endless(500):
         peer = rude(rule)
         it = nl6()
         push_to(it, peer.url)

@@ -12,7 +12,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import otlp_grpc_peer as wire
-from http_peer import Authority, answer, cut_request, drip, redirect, silence
+from http_peer import (Authority, answer, cut_request, drip, endless, junk, redirect,
+                       silence)
 from otlp_grpc_peer import GrpcOtlp
 from otlp_peer import TRACES, cut_body, error, later, partial
 from program import SLOW, until
@@ -195,24 +196,11 @@ def test_a_connection_that_is_cut_is_tried_again(nl6, rude, rule):
 
 
 def test_answers_that_are_no_http(nl6, rude):
-    def junk(handler):
-        handler.wfile.write(b"220 mail.example ESMTP\r\n" * 1000)
-        handler.close_connection = True
-
-    def endless(handler):
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        try:
-            while not handler.peer.stopping.is_set():
-                handler.wfile.write(b"\xff\n" * 30000)
-        except OSError:
-            pass
-        handler.close_connection = True
-
     peer = rude()
     peer.rules = [junk]
     it = traced(nl6, peer)
     has_span(peer, span(it))
-    peer.rules = [endless]
+    peer.rules = [endless(200)]
     span(it)
     now = wait_count(it, failed=1)
     assert now["failed"] == 1 and now["retried"] == 1

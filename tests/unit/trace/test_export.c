@@ -303,15 +303,21 @@ START_TEST(a_cut_connection_is_tried_again)
 }
 END_TEST
 
+/* A request is on its way and stays so. */
+static void begin_silence(struct server *s, struct scene *c)
+{
+	server_begin(s);
+	scene_begin(c, s->port);
+	put(c, "on its way", 1);
+	while (server_count(s) == 0)
+		(void)usleep(2000);
+}
+
 START_TEST(a_full_queue_drops_the_newest)
 {
 	struct server s = {.answer = NULL};
 	struct scene c;
-	server_begin(&s);
-	scene_begin(&c, s.port);
-	put(&c, "on its way", 1);
-	while (server_count(&s) == 0)
-		(void)usleep(2000);
+	begin_silence(&s, &c);
 	for (unsigned i = 0; i < EXPORT_QUEUE; i++)
 		put(&c, "waits", 2);
 	ck_assert_uint_eq(status(&c).queued, EXPORT_QUEUE + 1);
@@ -336,11 +342,7 @@ START_TEST(the_queue_is_bounded_in_bytes)
 {
 	struct server s = {.answer = NULL};
 	struct scene c;
-	server_begin(&s);
-	scene_begin(&c, s.port);
-	put(&c, "on its way", 1);
-	while (server_count(&s) == 0)
-		(void)usleep(2000);
+	begin_silence(&s, &c);
 	for (unsigned i = 0; i < 3; i++) {
 		struct text body = TEXT(&mem_libc);
 		char *half = mem_zalloc(&mem_libc, EXPORT_QUEUE_BYTES / 2);
