@@ -66,6 +66,7 @@ class Link:
         self.rows, self.name, self.servers, self.tap = rows, name, servers, tap
         self.sender, self.flames = sender, Flames(servers.pyroscope)
         self.since, self.sent = time.time() - 60, None
+        self.unsampled = f"{random.getrandbits(128):032x}"
 
     def row(self, what, judge):
         return self.rows.row(f"{self.name}: {what}", judge)
@@ -80,10 +81,14 @@ class Link:
         self.row("5 samples by span id", self.by_span)
         self.row("6 the hot function", self.hot)
         self.row("control: ids that nobody has", self.nobody)
+        if self.sender.makes_spans:
+            self.row("control: a request that is not sampled", self.unheard)
         self.row("control: what passed is as it should be", self.strict)
 
     def answer(self):
         """Asks until a request has samples: they are taken a hundred times a second of CPU."""
+        if self.sender.makes_spans:  # its caller does not sample it, so nobody is to hear of it
+            self.sender.ask(traceparent=f"00-{self.unsampled}-{random.getrandbits(64):016x}-00")
         for i in range(TRIES):
             self.sent = self.sender.ask()
             need(self.sent.is_valid, f"traceresponse {self.sent.header!r}")
@@ -157,6 +162,13 @@ class Link:
         need(self.servers.store.spans(trace) == [], f"trace {trace}")
         return "nothing, as it should be"
 
+    def unheard(self):
+        found = self.tap.find(trace=self.unsampled) or self.servers.store.spans(self.unsampled)
+        need(not found, f"spans {found}")
+        total = self.stored(traceIdSelector=[self.unsampled])[0]
+        need(total == 0, f"{total} ns")
+        return "no span, no sample"
+
     def strict(self):
         faults = self.tap.faults() + [f"orphan {s}" for s in self.tap.orphans()]
         need(not faults, f"{len(faults)}: {faults[:3]}")
@@ -191,7 +203,7 @@ class Bench:
                    lambda *them: Nl6(*them, by_collector=True))
         self.rows.row("grpc", self.grpc)
         self.phase("listen", s.traces, s.pyroscope, lambda *them: Labelled(s, *them),
-                   any_kind=True)
+                   any_kind=True, passed_on=True)
         try:
             app = build_go_app(self.folder)
         except (OSError, Unreachable) as e:

@@ -38,9 +38,9 @@ class Sent:
         self.is_valid = bool(found) and int(flags, 16) & 1 == 1
 
 
-def ask(method, url, body=None):
+def ask(method, url, body=None, **headers):
     """The ids of an answer that is a success."""
-    headers = {"Content-Type": "application/json"} if body else {}
+    headers |= {"Content-Type": "application/json"} if body else {}
     data = json.dumps(body).encode() if body else None
     with OPENER.open(urllib.request.Request(url, data, headers, method=method), timeout=60) as got:
         got.read()
@@ -64,12 +64,12 @@ class Nl6:
             self.stop()
             raise Unreachable(f"the gate: {status} {data}")
 
-    def ask(self):
+    def ask(self, **headers):
         first = 48 + 32 * self.asked
         self.asked += 1
         return ask("POST", f"http://{self.lab.address}/api/v1/devices", {
             "start_ip": f"127.{first}.0.1", "device_count": MANY,
-            "snmp_port": self.lab.snmp_port})
+            "snmp_port": self.lab.snmp_port}, **headers)
 
     def stop(self):
         self.lab.stop()

@@ -69,7 +69,8 @@ class Receiver(Handler):
     def judge(self, raw):
         if self.noted.path.endswith(TRACES):
             return judge_traces(raw)
-        return judge_profiles(raw, self.peer.any_kind, self.peer.keeps_ids)
+        peer = self.peer
+        return judge_profiles(raw, peer.any_kind, peer.keeps_ids, peer.passed_on)
 
     def check_request(self):
         peer, noted = self.peer, self.noted
@@ -96,12 +97,14 @@ class Receiver(Handler):
 
 class Otlp(Peer):
     """any_kind: are profiles of other things than CPU time right, too? keeps_ids: are trace and
-    span ids as attributes of samples? wants: headers with the values that it asks for."""
+    span ids as attributes of samples? passed_on: is it somebody else's that came through a program
+    of ours? wants: headers with the values that it asks for."""
 
     handler = Receiver
 
-    def __init__(self, any_kind=False, keeps_ids=False, wants=None, **more):
-        self.any_kind, self.keeps_ids, self.wants = any_kind, keeps_ids, wants or {}
+    def __init__(self, any_kind=False, keeps_ids=False, passed_on=False, wants=None, **more):
+        self.any_kind, self.keeps_ids, self.passed_on = any_kind, keeps_ids, passed_on
+        self.wants = wants or {}
         super().__init__(**more)
 
     def accepted(self, path):

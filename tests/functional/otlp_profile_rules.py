@@ -74,7 +74,8 @@ class Profile:
 class Tables:
     """The dictionary of a request; at() looks an entry up and notes that it was used."""
 
-    def __init__(self, raw, faults):
+    def __init__(self, raw, passed_on, faults):
+        self.passed_on = passed_on
         self.tables = {name: list(getattr(raw, name + "_table")) for name in TABLES}
         self.used = {name: {0} for name in TABLES}
         self.faults = faults
@@ -86,8 +87,12 @@ class Tables:
         if not table:
             self.faults.append(f"{name}_table has no entry")
         elif name == "link":
-            if table[0].trace_id != bytes(16) or table[0].span_id != bytes(8):
+            ids = table[0].trace_id, table[0].span_id
+            if ids != (bytes(16), bytes(8)) and not (self.passed_on and ids == (b"", b"")):
                 self.faults.append("link_table[0] is not 16 and 8 zero bytes")
+        elif name == "attribute" and self.passed_on:
+            if table[0].key_strindex or table[0].unit_strindex or table[0].value.ByteSize():
+                self.faults.append("attribute_table[0] is not empty")
         elif table[0] if name == "string" else table[0].ByteSize():
             self.faults.append(f"{name}_table[0] is not empty")
 
@@ -115,7 +120,7 @@ class Tables:
     def check_unused(self):
         for name, table in self.tables.items():
             unused = set(range(len(table))) - self.used[name]
-            if unused:
+            if unused and not self.passed_on:
                 self.faults.append(f"{name}_table: {sorted(unused)[:5]} used by nothing, "
                                    f"{len(unused)} of {len(table)}")
 
@@ -123,8 +128,9 @@ class Tables:
 class Reader:
     """Reads the profiles of a request, each entry of its tables once."""
 
-    def __init__(self, raw, any_kind, faults):
-        self.tables, self.faults, self.any_kind = Tables(raw, faults), faults, any_kind
+    def __init__(self, raw, any_kind, passed_on, faults):
+        self.tables, self.faults = Tables(raw, passed_on, faults), faults
+        self.any_kind = any_kind
         self.read = {}
 
     def once(self, name, index, where, read, zero=True):
@@ -294,16 +300,17 @@ def read_profile(reader, raw, resource, scope, any_kind, keeps_ids, now, at):
     return profile
 
 
-def judge_profiles(raw, any_kind=False, keeps_ids=False, now=None):
+def judge_profiles(raw, any_kind=False, keeps_ids=False, passed_on=False, now=None):
     """The profiles of an encoded request, and what is wrong with it; Refused if it is none.
-    keeps_ids: may trace and span ids be attributes as well?"""
+    keeps_ids: may trace and span ids be attributes as well? passed_on: are its tables somebody
+    else's, who leaves entries that nothing uses, and ids of no bytes in that of no link?"""
     faults, found = [], []
     now = time.time_ns() if now is None else now
     request = parse(raw, ExportProfilesServiceRequest)
     foreign(request, faults)
     if not request.HasField("dictionary"):
         faults.append("no dictionary")
-    reader = Reader(request.dictionary, any_kind, faults)
+    reader = Reader(request.dictionary, any_kind, passed_on, faults)
     for inner, resource, at in scopes(request.resource_profiles, "scope_profiles",
                                       "resource_profiles", faults):
         if not inner.profiles:

@@ -165,6 +165,18 @@ def test_ids_that_are_attributes():
     assert judge_profiles(m.bytes(), keeps_ids=True)[1] == []
 
 
+def test_tables_of_somebody_else():
+    m = profile()
+    m.string("nobody")
+    m.tables.attribute_table[0].value.SetInParent()
+    m.tables.link_table[0].Clear()
+    assert len(judge_profiles(m.bytes())[1]) == 3
+    assert judge_profiles(m.bytes(), passed_on=True)[1] == []
+    m.tables.link_table[0].trace_id = TRACE
+    m.tables.attribute_table[0].value.int_value = 1
+    assert len(judge_profiles(m.bytes(), passed_on=True)[1]) == 2
+
+
 def tables(name, do):
     return lambda m: do(getattr(m.tables, name + "_table"))
 
