@@ -35,51 +35,65 @@ def test_writing_is_the_same_as_printing(tmp_path):
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {n: made(n) for n in committed()}
 
 
+# Each program: one of its flags, the function of its completion in bash, its page of flags.
+PROGRAMS = {"nl6": ("-auto-count", "_nl6", "flags.md"),
+            "nl6-pprof-link": ("-trace-label", "_nl6_pprof_link", "nl6-pprof-link-flags.md")}
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request):
+    return request.param
+
+
 @pytest.fixture
-def man(tmp_path):
-    page = tmp_path / "nl6.1"
-    page.write_text(made("nl6.1"))
+def man(tmp_path, program):
+    page = tmp_path / f"{program}.1"
+    page.write_text(made(f"{program}.1"))
     return page
 
 
-def test_man_page_passes_groff_and_mandoc(man):
+def test_man_page_passes_groff_and_mandoc(man, program):
     assert run("mandoc", "-T", "lint", "-W", "error", man) == ""
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", man], capture_output=True,
                           text=True, env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
     assert (done.returncode, done.stderr) == (0, "")
-    assert "-auto-count" in done.stdout
+    assert PROGRAMS[program][0] in done.stdout
 
 
-def flags_of_help():
-    return {line.split()[0] for line in run(NL6, "-help").splitlines() if line.startswith("  -")}
+def flags_of_help(program):
+    return {line.split()[0] for line in run(NL6.parent / program, "-help").splitlines()
+            if line.startswith("  -")}
 
 
-def test_help_man_completion_and_docs_name_the_same_flags(man):
+def test_help_man_completion_and_docs_name_the_same_flags(man, program):
     import re
-    flags = flags_of_help()
+    flags = flags_of_help(program)
     assert "-log-level" in flags
     unescaped = man.read_text().replace("\\-", "-")
+    bash = made(f"{program}.bash")
     seen = {
         "man": set(re.findall(r"^\\fB(-[a-z0-9-]+)", unescaped, re.M)),
-        "bash": set(re.findall(r'-W "((?: -[a-z0-9-]+)+)"', made("nl6.bash"))[-1].split()),
-        "zsh": set(re.findall(r"^\t'\*?(-[a-z0-9-]+)\[", made("_nl6"), re.M)),
-        "fish": {f"-{n}" for n in re.findall(r" -o ([a-z0-9-]+)", made("nl6.fish"))},
-        "docs": set(re.findall(r"^\| `(-[a-z0-9-]+)", text("docs/flags.md"), re.M)),
+        "bash": set(re.findall(r'-W "((?: -[a-z0-9-]+)+)"', bash)[-1].split()),
+        "zsh": set(re.findall(r"^\t'\*?(-[a-z0-9-]+)\[", made(f"_{program}"), re.M)),
+        "fish": {f"-{n}" for n in re.findall(r" -o ([a-z0-9-]+)", made(f"{program}.fish"))},
+        "docs": set(re.findall(r"^\| `(-[a-z0-9-]+)", text(f"docs/{PROGRAMS[program][2]}"), re.M)),
     }
     assert seen == {k: flags for k in seen}
 
 
-def test_completions_are_valid_in_their_shells(tmp_path):
-    for name, shell in (("nl6.bash", "bash"), ("_nl6", "zsh"), ("nl6.fish", "fish")):
+def test_completions_are_valid_in_their_shells(tmp_path, program):
+    for name, shell in ((f"{program}.bash", "bash"), (f"_{program}", "zsh"),
+                        (f"{program}.fish", "fish")):
         path = tmp_path / name
         path.write_text(made(name))
         run(shell, "-n", path)
-    run("shellcheck", "-s", "bash", tmp_path / "nl6.bash")
+    run("shellcheck", "-s", "bash", tmp_path / f"{program}.bash")
 
 
 def complete_in_bash(path, words):
+    function = PROGRAMS[words[0]][1]
     script = (f"source {path}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
-              "_nl6; printf '%s\\n' \"${COMPREPLY[@]}\"")
+              f"{function}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
     return run("bash", "-c", script).split()
 
 
@@ -89,6 +103,8 @@ def test_bash_completes_flags_and_choices(tmp_path):
     assert complete_in_bash(path, ["nl6", "-log-l"]) == ["-log-level"]
     assert complete_in_bash(path, ["nl6", "-log-level", "wa"]) == ["warn"]
     assert complete_in_bash(path, ["nl6", "-namespace", "''"]) == []
+    path.write_text(made("nl6-pprof-link.bash"))
+    assert complete_in_bash(path, ["nl6-pprof-link", "-format", "j"]) == ["json"]
 
 
 def test_faults_of_profilers_name_tests_that_exist():

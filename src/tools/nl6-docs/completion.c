@@ -1,3 +1,4 @@
+#include "conf.h"
 #include "docs.h"
 #include "tables.h"
 #include <string.h>
@@ -15,19 +16,27 @@ static void put_choices(struct text *t, const struct flag *f)
 		text_printf(t, "%s%s", c == f->choices ? "" : " ", c->name);
 }
 
+struct program {
+	const char *name, *function; /* of bash */
+	const struct flag_set *flags;
+};
+static const struct program nl6 = {"nl6", "_nl6", nl6_flags};
+static const struct program pprof_link = {"nl6-pprof-link", "_nl6_pprof_link", link_flags};
+
 /* Calls fn for every flag; is_file: for the -file form of a secret. */
-static void each_flag(
-	struct text *t, void (*fn)(struct text *t, const struct flag *f, bool is_file))
+static void each_flag(const struct program *p, struct text *t,
+	void (*fn)(const struct program *p, struct text *t, const struct flag *f, bool is_file))
 {
-	for (const struct flag_set *s = nl6_flags; s->flags; s++)
+	for (const struct flag_set *s = p->flags; s->flags; s++)
 		for (const struct flag *f = s->flags; f->name; f++) {
-			fn(t, f, false);
+			fn(p, t, f, false);
 			if (flag_is_secret(f))
-				fn(t, f, true);
+				fn(p, t, f, true);
 		}
 }
 
-static void put_bash_case(struct text *t, const struct flag *f, bool is_file)
+static void put_bash_case(
+	const struct program *p UNUSED, struct text *t, const struct flag *f, bool is_file)
 {
 	const char *suffix = is_file ? "-file" : "";
 	if (f->kind == FLAG_KIND_BOOL)
@@ -44,22 +53,32 @@ static void put_bash_case(struct text *t, const struct flag *f, bool is_file)
 	text_put(t, "\t\treturn\n\t\t;;\n");
 }
 
-static void put_bash_word(struct text *t, const struct flag *f, bool is_file)
+static void put_bash_word(
+	const struct program *p UNUSED, struct text *t, const struct flag *f, bool is_file)
 {
 	text_printf(t, " -%s%s", f->name, is_file ? "-file" : "");
 }
 
-void docs_bash(struct text *t)
+static void put_bash(const struct program *p, struct text *t)
 {
-	text_put(t, "# bash completion for nl6(1)\n"
-		    "_nl6() {\n"
-		    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	text_printf(t, "# bash completion for %s(1)\n%s() {\n", p->name, p->function);
+	text_put(t, "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 		    "\tCOMPREPLY=()\n"
 		    "\tcase $prev in\n");
-	each_flag(t, put_bash_case);
+	each_flag(p, t, put_bash_case);
 	text_put(t, "\tesac\n\tmapfile -t COMPREPLY < <(compgen -W \"");
-	each_flag(t, put_bash_word);
-	text_put(t, "\" -- \"$cur\")\n}\ncomplete -F _nl6 nl6\n");
+	each_flag(p, t, put_bash_word);
+	text_printf(t, "\" -- \"$cur\")\n}\ncomplete -F %s %s\n", p->function, p->name);
+}
+
+void docs_bash(struct text *t)
+{
+	put_bash(&nl6, t);
+}
+
+void docs_link_bash(struct text *t)
+{
+	put_bash(&pprof_link, t);
 }
 
 /* The help, with what a shell's quotes or zsh's brackets would take for their own left out. */
@@ -70,7 +89,8 @@ static void put_help(struct text *t, const struct flag *f)
 			text_write(t, s, 1);
 }
 
-static void put_zsh_flag(struct text *t, const struct flag *f, bool is_file)
+static void put_zsh_flag(
+	const struct program *p UNUSED, struct text *t, const struct flag *f, bool is_file)
 {
 	char meta[FLAG_META_BYTES];
 	bool repeats = f->kind == FLAG_KIND_LIST || f->kind == FLAG_KIND_SECRETS;
@@ -93,16 +113,27 @@ static void put_zsh_flag(struct text *t, const struct flag *f, bool is_file)
 	text_put(t, "'");
 }
 
-void docs_zsh(struct text *t)
+static void put_zsh(const struct program *p, struct text *t)
 {
-	text_put(t, "#compdef nl6\n_arguments");
-	each_flag(t, put_zsh_flag);
+	text_printf(t, "#compdef %s\n_arguments", p->name);
+	each_flag(p, t, put_zsh_flag);
 	text_put(t, "\n");
 }
 
-static void put_fish_flag(struct text *t, const struct flag *f, bool is_file)
+void docs_zsh(struct text *t)
 {
-	text_printf(t, "complete -c nl6 -o %s%s", f->name, is_file ? "-file" : "");
+	put_zsh(&nl6, t);
+}
+
+void docs_link_zsh(struct text *t)
+{
+	put_zsh(&pprof_link, t);
+}
+
+static void put_fish_flag(
+	const struct program *p, struct text *t, const struct flag *f, bool is_file)
+{
+	text_printf(t, "complete -c %s -o %s%s", p->name, f->name, is_file ? "-file" : "");
 	if (is_file || f->kind == FLAG_KIND_PATH)
 		text_put(t, is_dir(f) ? " -xa '(__fish_complete_directories)'" : " -rF");
 	else if (f->kind != FLAG_KIND_BOOL)
@@ -117,8 +148,18 @@ static void put_fish_flag(struct text *t, const struct flag *f, bool is_file)
 	text_put(t, is_file ? " (file)'\n" : "'\n");
 }
 
+static void put_fish(const struct program *p, struct text *t)
+{
+	text_printf(t, "# fish completion for %s(1)\ncomplete -c %s -f\n", p->name, p->name);
+	each_flag(p, t, put_fish_flag);
+}
+
 void docs_fish(struct text *t)
 {
-	text_put(t, "# fish completion for nl6(1)\ncomplete -c nl6 -f\n");
-	each_flag(t, put_fish_flag);
+	put_fish(&nl6, t);
+}
+
+void docs_link_fish(struct text *t)
+{
+	put_fish(&pprof_link, t);
 }

@@ -1,25 +1,35 @@
+#include "conf.h"
 #include "docs.h"
 #include "tables.h"
 #include <stdio.h>
 
-static void put_flag(const struct flag *f, struct text *t)
+/* A cell with the variable, where the program reads variables. */
+static void put_variable(const char *name, bool has_env, struct text *t)
 {
-	char meta[FLAG_META_BYTES], env[FLAG_ENV_BYTES], def[FLAG_DEFAULT_BYTES];
-	char allowed[FLAG_ALLOWED_BYTES];
+	char env[FLAG_ENV_BYTES];
+	if (has_env)
+		text_printf(t, " `%s` |", flag_env_name(name, env));
+	text_put(t, "\n");
+}
+
+static void put_flag(const struct flag *f, bool has_env, struct text *t)
+{
+	char meta[FLAG_META_BYTES], def[FLAG_DEFAULT_BYTES], allowed[FLAG_ALLOWED_BYTES];
 	const char *value = flag_meta(f, meta), *given = flag_default(f, def);
 	text_printf(t, "| `-%s%s%s` | ", f->name, value[0] ? " " : "", value);
 	flag_help_text(f, t);
 	text_printf(t, " | %s | ", f->kind == FLAG_KIND_BOOL ? "" : flag_allowed(f, allowed));
 	if (given && given[0])
 		text_printf(t, "`%s`", given);
-	text_printf(t, " | `%s` |\n", flag_env_name(f->name, env));
+	text_put(t, " |");
+	put_variable(f->name, has_env, t);
 	if (!flag_is_secret(f))
 		return;
 	char name[FLAG_ENV_BYTES];
 	(void)snprintf(name, sizeof(name), "%s-file", f->name);
-	text_printf(t, "| `-%s FILE` | Like `-%s`, read from a file%s | a path | | `%s` |\n", name,
-		f->name, f->kind == FLAG_KIND_SECRETS ? ", a line each" : " of one line",
-		flag_env_name(name, env));
+	text_printf(t, "| `-%s FILE` | Like `-%s`, read from a file%s | a path | |", name, f->name,
+		f->kind == FLAG_KIND_SECRETS ? ", a line each" : " of one line");
+	put_variable(name, has_env, t);
 }
 
 static void put_others(enum flag_other_kind kind, struct text *t)
@@ -73,7 +83,7 @@ void docs_flags_md(struct text *t)
 			"|---|---|---|---|---|\n",
 			s->title);
 		for (const struct flag *f = s->flags; f->name; f++)
-			put_flag(f, t);
+			put_flag(f, true, t);
 	}
 	text_put(t, "\n## Accepted with a warning\n\n"
 		    "Flags of the original that have no meaning here: ");
@@ -83,4 +93,23 @@ void docs_flags_md(struct text *t)
 		"Flags of the original whose part is not in this build; each is refused by name\n"
 		"with status 2: ");
 	put_others(FLAG_NOT_BUILT, t);
+}
+
+void docs_link_flags_md(struct text *t)
+{
+	text_put(t,
+		"# Flags of nl6-pprof-link\n"
+		"\n"
+		"Made from the program's tables by `ninja -C build docs`; what they are for is in\n"
+		"[nl6-pprof-link.md](nl6-pprof-link.md). They are written as those of nl6\n"
+		"([flags.md](flags.md)); no variables and no file are read.\n");
+	for (const struct flag_set *s = link_flags; s->flags; s++) {
+		text_printf(t,
+			"\n## %s\n\n"
+			"| flag | what it does | allowed | default |\n"
+			"|---|---|---|---|\n",
+			s->title);
+		for (const struct flag *f = s->flags; f->name; f++)
+			put_flag(f, false, t);
+	}
 }

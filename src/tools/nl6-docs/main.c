@@ -1,4 +1,4 @@
-/* nl6-docs: makes the documents that follow from the program's tables. NAME prints one; -w DIR
+/* nl6-docs: makes the documents that follow from the programs' tables. NAME prints one; -w DIR
  * writes those that are committed into DIR. */
 #include "base/mem.h"
 #include "docs.h"
@@ -20,6 +20,11 @@ static const struct {
 	{"nl6.bash", docs_bash, false},
 	{"_nl6", docs_zsh, false},
 	{"nl6.fish", docs_fish, false},
+	{"nl6-pprof-link-flags.md", docs_link_flags_md, true},
+	{"nl6-pprof-link.1", docs_link_man, false},
+	{"nl6-pprof-link.bash", docs_link_bash, false},
+	{"_nl6-pprof-link", docs_link_zsh, false},
+	{"nl6-pprof-link.fish", docs_link_fish, false},
 };
 
 static int put(FILE *to, void (*make)(struct text *t))

@@ -19,7 +19,7 @@ static void put_roff(struct text *t, const char *s)
 	}
 }
 
-static void put_flag(const struct flag *f, struct text *t)
+void docs_man_flag(const struct flag *f, struct text *t)
 {
 	char meta[FLAG_META_BYTES], def[FLAG_DEFAULT_BYTES], allowed[FLAG_ALLOWED_BYTES];
 	const char *value = flag_meta(f, meta), *given = flag_default(f, def);
@@ -92,7 +92,7 @@ void docs_man(struct text *t)
 	for (const struct flag_set *s = nl6_flags; s->flags; s++) {
 		text_printf(t, ".SS %s\n", s->title);
 		for (const struct flag *f = s->flags; f->name; f++)
-			put_flag(f, t);
+			docs_man_flag(f, t);
 	}
 	text_put(t,
 		".SH EXIT STATUS\n"

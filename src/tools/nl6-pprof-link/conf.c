@@ -32,7 +32,7 @@ static const struct flag input_flags[] = {
 };
 
 static const struct flag pull_flags[] = {
-	FLAG_LIST(struct link_conf, pull.headers, "pull-header", NULL,
+	FLAG_SECRETS(struct link_conf, pull.headers, "pull-header", NULL,
 		"Pull with a header `NAME:VALUE`, up to 8 times"),
 	FLAG_SECRET(struct link_conf, pull.basic_auth, "pull-basic-auth", NULL,
 		"Basic auth of the pull as `USER:PASSWORD`"),
@@ -66,7 +66,7 @@ static const struct flag output_flags[] = {
 		"an export a line"),
 	FLAG_ENUM(struct link_conf, gzip, "compression", "gzip", gzip_choices,
 		"Compress what is sent"),
-	FLAG_LIST(struct link_conf, send.headers, "send-header", NULL,
+	FLAG_SECRETS(struct link_conf, send.headers, "send-header", NULL,
 		"Send with a header `NAME:VALUE`, up to 8 times"),
 	FLAG_SECRET(struct link_conf, send.basic_auth, "send-basic-auth", NULL,
 		"Basic auth of what is sent as `USER:PASSWORD`"),
