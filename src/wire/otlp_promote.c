@@ -2,6 +2,7 @@
 #include "base/num.h"
 #include "base/protobuf.h"
 #include "wire/intern.h"
+#include "wire/otlp_plain.h"
 #include "wire/proto_rd.h"
 #include <stdio.h>
 
@@ -11,8 +12,8 @@
 /* Field numbers of opentelemetry-proto, profiles/v1development, 1.10 and later. */
 enum { REQUEST_RESOURCE_PROFILES = 1, REQUEST_DICTIONARY = 2 };
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE_PROFILES = 2 };
-enum { RESOURCE_ATTRIBUTES = 1 };
-enum { SCOPE_PROFILES_PROFILES = 2 };
+enum { RESOURCE_ATTRIBUTES = 1, SCOPE_ATTRIBUTES = 3 };
+enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2 };
 enum { PROFILE_SAMPLES = 2 };
 enum { SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3 };
 enum { DICTIONARY_LINK = 4, DICTIONARY_STRING = 5, DICTIONARY_ATTRIBUTE = 6, DICTIONARY_FIELDS };
@@ -324,49 +325,19 @@ static int walk_profile(struct promoting *p, struct rd rest, struct text *to)
 	return profile.err < 0 ? profile.err : end_of(p, &rest, at);
 }
 
-/* What holds profiles, with those of its field; nothing of one that has none left. */
-static int walk_holder(struct promoting *p, struct rd rest, unsigned field, unsigned inner,
-	int (*walk)(struct promoting *p, struct rd rest, struct text *to), struct text *to)
+static struct otlp_strings strings_of(const struct promoting *p)
 {
-	AUTO_TEXT struct text all = TEXT(p->env.mem);
-	const uint8_t *at = rest.p;
-	uint32_t profiles = p->profiles;
-	for (struct proto_field f; proto_next(&rest, &f);) {
-		if (f.number != inner) {
-			copy(&all, &f, &rest);
-			continue;
-		}
-		if (f.type != PROTO_LEN)
-			return bad(p, f.start, "a message of a wrong type");
-		int r = walk(p, f.sub, &all);
-		if (r < 0)
-			return r;
-	}
-	if (p->profiles > profiles)
-		protobuf_bytes(to, field, all.s, all.len);
-	return all.err < 0 ? all.err : end_of(p, &rest, at);
-}
-
-static int walk_scope(struct promoting *p, struct rd rest, struct text *to)
-{
-	return walk_holder(p, rest, RESOURCE_PROFILES_SCOPE_PROFILES, SCOPE_PROFILES_PROFILES,
-		walk_profile, to);
-}
-
-static struct rd key_of(struct rd kv)
-{
-	struct rd key = {0};
-	for (struct proto_field f; proto_next(&kv, &f);)
-		if (f.number == 1 && f.type == PROTO_LEN)
-			key = f.sub;
-	return key;
+	return (struct otlp_strings){
+		p->tables[DICTIONARY_STRING].entries, p->tables[DICTIONARY_STRING].n};
 }
 
 static bool is_replaced(const struct promoting *p, struct rd kv)
 {
-	struct rd key = key_of(kv), ours = rd_make(p->conf->resource, p->conf->resource_bytes);
+	struct otlp_strings strings = strings_of(p), none = {0};
+	struct rd key = otlp_plain_key(kv, &strings),
+		  ours = rd_make(p->conf->resource, p->conf->resource_bytes);
 	for (struct proto_field f; proto_next(&ours, &f);) {
-		struct rd other = key_of(f.sub);
+		struct rd other = otlp_plain_key(f.sub, &none);
 		if (rd_left(&key) && rd_left(&key) == rd_left(&other) &&
 			memcmp(key.p, other.p, rd_left(&key)) == 0)
 			return true;
@@ -374,18 +345,67 @@ static bool is_replaced(const struct promoting *p, struct rd kv)
 	return false;
 }
 
+/* A message with attributes in that field, written as themselves. is_resource: but for those that
+ * are replaced. */
+static int put_attributes(
+	struct promoting *p, struct rd rest, unsigned field, bool is_resource, struct text *to)
+{
+	const struct otlp_strings strings = strings_of(p);
+	const uint8_t *at = rest.p;
+	for (struct proto_field f; proto_next(&rest, &f);) {
+		if (f.number != field || f.type != PROTO_LEN) {
+			copy(to, &f, &rest);
+			continue;
+		}
+		if (is_resource && is_replaced(p, f.sub))
+			continue;
+		AUTO_TEXT struct text one = TEXT(p->env.mem);
+		int r = otlp_plain_write(p->env.mem, f.sub, &strings, &one);
+		if (r < 0)
+			return r == -EBADMSG ? bad(p, f.start, "an attribute is none") : r;
+		protobuf_bytes(to, field, one.s ? one.s : "", one.len);
+	}
+	return to->err < 0 ? to->err : end_of(p, &rest, at);
+}
+
+static int walk_scope(struct promoting *p, struct rd rest, struct text *to)
+{
+	AUTO_TEXT struct text all = TEXT(p->env.mem);
+	const uint8_t *at = rest.p;
+	uint32_t profiles = p->profiles;
+	int r = 0;
+	for (struct proto_field f; r == 0 && proto_next(&rest, &f);) {
+		if (f.number > SCOPE_PROFILES_PROFILES) {
+			copy(&all, &f, &rest);
+			continue;
+		}
+		if (f.type != PROTO_LEN)
+			return bad(p, f.start, "a message of a wrong type");
+		if (f.number == SCOPE_PROFILES_PROFILES) {
+			r = walk_profile(p, f.sub, &all);
+			continue;
+		}
+		AUTO_TEXT struct text scope = TEXT(p->env.mem);
+		r = put_attributes(p, f.sub, SCOPE_ATTRIBUTES, false, &scope);
+		protobuf_bytes(&all, SCOPE_PROFILES_SCOPE, scope.s ? scope.s : "", scope.len);
+	}
+	if (r < 0)
+		return r;
+	if (p->profiles > profiles)
+		protobuf_bytes(to, RESOURCE_PROFILES_SCOPE_PROFILES, all.s, all.len);
+	return all.err < 0 ? all.err : end_of(p, &rest, at);
+}
+
 /* The resource's own attributes but those that are replaced, then ours. */
 static int put_resource(struct promoting *p, struct rd rest, struct text *to)
 {
 	AUTO_TEXT struct text all = TEXT(p->env.mem);
-	const uint8_t *at = rest.p;
-	for (struct proto_field f; proto_next(&rest, &f);)
-		if (f.number != RESOURCE_ATTRIBUTES || f.type != PROTO_LEN ||
-			!is_replaced(p, f.sub))
-			copy(&all, &f, &rest);
+	int r = put_attributes(p, rest, RESOURCE_ATTRIBUTES, true, &all);
+	if (r < 0)
+		return r;
 	text_write(&all, p->conf->resource, p->conf->resource_bytes);
 	protobuf_bytes(to, RESOURCE_PROFILES_RESOURCE, all.s ? all.s : "", all.len);
-	return all.err < 0 ? all.err : end_of(p, &rest, at);
+	return all.err;
 }
 
 static int walk_resource(struct promoting *p, struct rd rest, struct text *to)

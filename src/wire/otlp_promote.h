@@ -1,6 +1,7 @@
 /* Makes links in an export request of OTLP profiles of those attributes of its samples that tell a
- * trace and a span by their ids. What else is in it, known or not, is passed on byte by byte; one
- * that is too large is cut into several, each with the whole dictionary. */
+ * trace and a span by their ids, and writes attributes of resources and scopes without indices of
+ * strings, which Pyroscope does not read. What else is in it, known or not, is passed on byte by
+ * byte; one that is too large is cut into several, each with the whole dictionary. */
 #pragma once
 #include "base/attr.h"
 #include "base/fault.h"
