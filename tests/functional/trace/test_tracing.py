@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from http_peer import answer, silence
+from http_peer import silence
 from pprof_judge import judge
 from program import SLOW, until
 from pyroscope_peer import Pyroscope
@@ -244,6 +244,11 @@ def open_gate(it):
     assert turn(it, enabled=True)["otlp"]["active"] is True
 
 
+def close_gate(it):
+    """The last window goes out then, however short."""
+    turn(it, enabled=False)
+
+
 def profile_id(span):
     return span.attributes.get("pyroscope.profile.id")
 
@@ -252,17 +257,16 @@ def test_samples_lead_from_a_slow_span_to_its_functions(profiled, receiver):
     open_gate(profiled)
     reply = busy_request(profiled)
     trace, id = context(reply)
+    close_gate(profiled)
+    profile = receiver.wait_link(trace=trace, span=id)
     [span] = receiver.wait_spans(trace=trace, id=id)
     assert profile_id(span) == id
-    profile = receiver.wait_link(trace=trace, span=id)
     found = profile.find(trace=trace, span=id)
     assert {s.attributes["subsystem"] for s in found} == {"api"}
     assert any("devices_list.c" in f.file for s in found for f in s.frames), found[0].stack
     assert profile.type == "samples/count" and profile.period_type == "cpu/nanoseconds"
     assert profile.resource == span.resource
-    assert abs(profile.duration_ns / 1e9 - WINDOW_S) < 2
     # Every link is a span that was told of, and every span with a profile's id has samples.
-    turn(profiled, enabled=False)
     profiled.stop()
     linked = {link for p in receiver.profiles for link in p.links}
     assert linked <= {(s.trace, s.id) for s in receiver.spans}
@@ -275,6 +279,7 @@ def test_work_in_other_threads_is_the_requests(profiled, receiver):
                                               "resource_file": "asr9k.json"}, timeout=120)
     assert reply.status == 201
     trace, id = context(reply)
+    close_gate(profiled)
     profile = receiver.wait_link(trace=trace, span=id, frame="fleet_add_slice")
     assert profile.find(trace=trace, span=id, frame="batch_job_run")
     # Samples of children are the local root's.
@@ -309,12 +314,13 @@ def test_short_spans_are_kept_unlinked(fleet, receiver):
                "-otlp-link-min-duration", "1h")
     open_gate(it)
     trace, id = context(busy_request(it))
+    assert it.request("GET", GATE).data["sampler"]["unlinked"] == 0  # told when a window ends
+    close_gate(it)
     [span] = receiver.wait_spans(trace=trace, id=id)
     assert profile_id(span) is None
-    receiver.wait_profiles(1, 40)
+    receiver.wait_profiles(1)
     assert not any(p.links for p in receiver.profiles)
     assert sum(p.total(subsystem="api") for p in receiver.profiles) > 0
-    assert it.request("GET", GATE).data["sampler"]["unlinked"] > 0
 
 
 def test_no_link_at_a_ratio_of_none(fleet, receiver):
@@ -322,9 +328,10 @@ def test_no_link_at_a_ratio_of_none(fleet, receiver):
                "-otlp-link-ratio", "0")
     open_gate(it)
     trace, id = context(busy_request(it))
+    close_gate(it)
     [span] = receiver.wait_spans(trace=trace, id=id)
     assert profile_id(span) is None
-    receiver.wait_profiles(1, 40)
+    receiver.wait_profiles(1)
     assert not any(p.links for p in receiver.profiles)
 
 
@@ -333,24 +340,22 @@ def test_profiles_alone_have_no_links(nl6, receiver):
     assert "traceresponse" not in it.get("/health").headers
     assert receiver.requests == []  # the gate is closed
     open_gate(it)
-    with some_load(it):
-        receiver.wait_profiles(1, 40)
-    assert not any(p.links for p in receiver.profiles)
-    data = it.request("GET", GATE).data["otlp"]
-    assert data["windows"] >= 1 and data["url"] == receiver.url + "/v1development/profiles"
     for _ in range(300):
         it.get("/metrics")
-    n = len(receiver.profiles)
-    turn(it, enabled=False)  # the last window goes out, however short
-    receiver.wait_profiles(n + 1)
+    close_gate(it)
+    receiver.wait_profiles(1)
+    assert not any(p.links for p in receiver.profiles)
+    data = it.request("GET", GATE).data["otlp"]
+    assert data["windows"] == 1 and data["url"] == receiver.url + "/v1development/profiles"
+    assert data["active"] is False
 
 
 def test_totals_are_those_of_the_cpu(profiled, receiver):
     open_gate(profiled)
-    while len(receiver.profiles) < 1:
+    for _ in range(5):
         busy_request(profiled)
-    turn(profiled, enabled=False)
-    used = until(30, lambda: profiled.request("GET", GATE).data["otlp"]["accepted"] >= 2 and
+    close_gate(profiled)
+    used = until(30, lambda: profiled.request("GET", GATE).data["otlp"]["accepted"] >= 1 and
                  profiled.request("GET", GATE).data["otlp"], "the windows")
     total = sum(p.total() for p in receiver.profiles)
     assert total == used["samples"]
@@ -373,28 +378,6 @@ def some_load(it):
     finally:
         over.set()
         asking.join()
-
-
-def test_the_cpu_is_not_stored_twice(fleet, receiver):
-    """To the push as well until OTLP has had a 200, and again after three windows that failed."""
-    pyroscope = Pyroscope()
-    it = fleet(10, "-otlp-endpoint", receiver.url, "-otlp-profiles", receiver.url)
-    with contextlib.closing(pyroscope), some_load(it):
-        turn(it, enabled=True, server_address=pyroscope.url)
-        assert it.request("GET", GATE).data["otlp"]["carries_cpu"] is False
-
-        def pushed():
-            return len(pyroscope.named("process_cpu"))
-
-        until(40, lambda: it.request("GET", GATE).data["otlp"]["carries_cpu"], "OTLP to carry it")
-        before = pushed()
-        assert before <= 1  # the window that had nothing to go by yet
-        receiver.wait_profiles(3, 60)
-        assert pushed() == before
-        receiver.behave = answer(503)
-        until(5 * WINDOW_S, lambda: not it.request("GET", GATE).data["otlp"]["carries_cpu"],
-              "the push to have it again")
-        until(2 * WINDOW_S, lambda: pushed() > before, "a window that is pushed")
 
 
 def test_a_second_signal_does_not_wait(nl6, otlp):
