@@ -85,6 +85,14 @@ struct otlp_profile *otlp_profile_free(struct otlp_profile *o)
 	return mem_free(o->mem, o);
 }
 
+/* What failed in a text is remembered before it is used anew. */
+static void empty(struct otlp_profile *o, struct text *t)
+{
+	if (t->err < 0)
+		o->err = -ENOMEM;
+	text_clear(t);
+}
+
 static uint32_t string_index(struct otlp_profile *o, const char *s)
 {
 	uint32_t id = 1;
@@ -112,7 +120,7 @@ static void put_packed(
 {
 	if (n == 0)
 		return;
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	for (uint32_t i = 0; i < n; i++)
 		protobuf_varint(&o->inner, v[i]);
 	protobuf_bytes(to, field, o->inner.s, o->inner.len);
@@ -129,7 +137,7 @@ static void put_explicit(struct text *to, unsigned field, uint64_t v)
 static uint32_t attribute(struct otlp_profile *o, const char *key, const char *unit)
 {
 	uint32_t k = string_index(o, key), u = string_index(o, unit);
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	protobuf_uint(&o->entry, 1, k);
 	protobuf_bytes(&o->entry, 2, o->inner.s, o->inner.len);
 	protobuf_uint(&o->entry, 3, u);
@@ -140,7 +148,7 @@ static uint32_t attribute(struct otlp_profile *o, const char *key, const char *u
 static void put_string(struct otlp_profile *o, struct text *to, const char *value)
 {
 	size_t n, at = 0;
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	for (const char *s = value ? value : ""; s[at]; at += n ? n : 1) {
 		n = text_utf8_bytes(s + at);
 		text_write(&o->entry, n ? s + at : "?", n ? n : 1);
@@ -151,7 +159,7 @@ static void put_string(struct otlp_profile *o, struct text *to, const char *valu
 uint32_t otlp_profile_attr_str(
 	struct otlp_profile *o, const char *key, const char *value, const char *unit)
 {
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	put_string(o, &o->inner, value);
 	return attribute(o, key, unit);
 }
@@ -171,7 +179,7 @@ uint32_t otlp_profile_attr_array(struct otlp_profile *o, const char *key,
 		if (one.err < 0 || all.err < 0)
 			o->err = -ENOMEM;
 	}
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	protobuf_bytes(&o->inner, ANY_ARRAY, all.s ? all.s : "", all.len);
 	return attribute(o, key, unit);
 }
@@ -179,14 +187,14 @@ uint32_t otlp_profile_attr_array(struct otlp_profile *o, const char *key,
 uint32_t otlp_profile_attr_int(
 	struct otlp_profile *o, const char *key, int64_t value, const char *unit)
 {
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	put_explicit(&o->inner, ANY_INT, (uint64_t)value);
 	return attribute(o, key, unit);
 }
 
 uint32_t otlp_profile_attr_bool(struct otlp_profile *o, const char *key, bool value)
 {
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	put_explicit(&o->inner, ANY_BOOL, value);
 	return attribute(o, key, "");
 }
@@ -194,7 +202,7 @@ uint32_t otlp_profile_attr_bool(struct otlp_profile *o, const char *key, bool va
 uint32_t otlp_profile_mapping(struct otlp_profile *o, const struct otlp_mapping *m)
 {
 	uint32_t file = string_index(o, m->filename);
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	protobuf_uint(&o->entry, 1, m->start);
 	protobuf_uint(&o->entry, 2, m->limit);
 	protobuf_uint(&o->entry, 3, m->file_offset);
@@ -208,7 +216,7 @@ uint32_t otlp_profile_function(struct otlp_profile *o, const char *name, const c
 {
 	uint32_t n = string_index(o, name), s = string_index(o, system_name),
 		 f = string_index(o, file);
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	protobuf_uint(&o->entry, 1, n);
 	protobuf_uint(&o->entry, 2, s);
 	protobuf_uint(&o->entry, 3, f);
@@ -219,11 +227,11 @@ uint32_t otlp_profile_function(struct otlp_profile *o, const char *name, const c
 uint32_t otlp_profile_location(struct otlp_profile *o, uint32_t mapping, uint64_t address,
 	const struct otlp_line *lines, uint32_t n_lines, const uint32_t *attrs, uint32_t n_attrs)
 {
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	protobuf_uint(&o->entry, 1, mapping);
 	protobuf_uint(&o->entry, 2, address);
 	for (uint32_t i = 0; i < n_lines; i++) {
-		text_clear(&o->inner);
+		empty(o, &o->inner);
 		protobuf_uint(&o->inner, 1, lines[i].function);
 		protobuf_uint(&o->inner, 2, (uint64_t)lines[i].line);
 		protobuf_uint(&o->inner, 3, (uint64_t)lines[i].column);
@@ -237,7 +245,7 @@ uint32_t otlp_profile_stack(struct otlp_profile *o, const uint32_t *locations, u
 {
 	if (n == 0)
 		return 0;
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	put_packed(o, &o->entry, 1, locations, n);
 	return intern_entry(o, TABLE_STACK);
 }
@@ -251,7 +259,7 @@ static void put_link(struct text *to, const uint8_t trace_id[16], const uint8_t 
 uint32_t otlp_profile_link(
 	struct otlp_profile *o, const uint8_t trace_id[16], const uint8_t span_id[8])
 {
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	put_link(&o->entry, trace_id, span_id);
 	return intern_entry(o, TABLE_LINK);
 }
@@ -259,7 +267,7 @@ uint32_t otlp_profile_link(
 static void put_type(struct otlp_profile *o, unsigned field, const char *type, const char *unit)
 {
 	uint32_t t = string_index(o, type), u = string_index(o, unit);
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	protobuf_uint(&o->inner, 1, t);
 	protobuf_uint(&o->inner, 2, u);
 	protobuf_bytes(&o->profile, field, o->inner.s ? o->inner.s : "", o->inner.len);
@@ -268,7 +276,7 @@ static void put_type(struct otlp_profile *o, unsigned field, const char *type, c
 void otlp_profile_begin(struct otlp_profile *o, const struct otlp_head *head)
 {
 	uint8_t time[8];
-	text_clear(&o->profile);
+	empty(o, &o->profile);
 	o->profile_samples = 0;
 	put_type(o, PROFILE_SAMPLE_TYPE, head->type, head->unit);
 	for (unsigned i = 0; i < sizeof(time); i++)
@@ -288,11 +296,11 @@ void otlp_profile_sample(struct otlp_profile *o, uint32_t stack, const uint32_t 
 {
 	if (o->err < 0)
 		return;
-	text_clear(&o->entry);
+	empty(o, &o->entry);
 	protobuf_uint(&o->entry, SAMPLE_STACK, stack);
 	put_packed(o, &o->entry, SAMPLE_ATTRIBUTES, attrs, n_attrs);
 	protobuf_uint(&o->entry, SAMPLE_LINK, link);
-	text_clear(&o->inner);
+	empty(o, &o->inner);
 	protobuf_varint(&o->inner, (uint64_t)value);
 	protobuf_bytes(&o->entry, SAMPLE_VALUES, o->inner.s, o->inner.len);
 	protobuf_bytes(&o->profile, PROFILE_SAMPLES, o->entry.s, o->entry.len);
@@ -310,7 +318,7 @@ void otlp_profile_end(struct otlp_profile *o)
 	}
 	if (o->profile.err < 0 || o->scope.err < 0)
 		o->err = -ENOMEM;
-	text_clear(&o->profile);
+	empty(o, &o->profile);
 	o->profile_samples = 0;
 }
 
@@ -358,6 +366,8 @@ int otlp_profile_finish(struct otlp_profile *o, struct text *out)
 	protobuf_bytes(&part, RESOURCE_PROFILES_RESOURCE, o->resource, o->resource_bytes);
 	protobuf_bytes(&part, RESOURCE_PROFILES_SCOPE_PROFILES, o->scope.s, o->scope.len);
 	protobuf_bytes(out, REQUEST_RESOURCE_PROFILES, part.s, part.len);
+	if (part.err < 0)
+		return -ENOMEM;
 	text_clear(&part);
 	put_dictionary(&part, o);
 	protobuf_bytes(out, REQUEST_DICTIONARY, part.s, part.len);
