@@ -134,7 +134,7 @@ static bool is_hopeless(const struct making *m)
 static uint32_t stack_of(struct making *m, const struct pprof_read_sample *s)
 {
 	text_clear(&m->stack);
-	for (uint32_t i = 0; i < s->n_locations && !is_hopeless(m); i++)
+	for (uint32_t i = 0; i < s->n_locations && (i % 64 || !is_hopeless(m)); i++)
 		push_u32(&m->stack, location_of(m, s->locations[i]));
 	if (m->stack.err < 0)
 		m->err = -ENOMEM;

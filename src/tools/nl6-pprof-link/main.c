@@ -6,12 +6,14 @@
 #include "pull.h"
 #include "serve.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define EXIT_USAGE 2
+#define MMAP_FROM_BYTES (128 << 10)
 #define PACKED_SLACK_BYTES 4096 /* what gzip adds at most to what cannot be packed */
 
 static int read_file(void *arg UNUSED, const struct mem *mem, const char *path, size_t max,
@@ -128,6 +130,10 @@ int main(int argc, char **argv)
 	conf.log.fd = STDERR_FILENO;
 	if (log_new(&(struct log_env){&mem_libc, &clk_system}, &conf.log, &log) < 0)
 		return EXIT_FAILURE;
+	/* Large blocks go back to the system when they are freed. By itself glibc begins to keep
+	 * them once one was freed, and the exports of a large profile leave holes of half their
+	 * size. */
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_FROM_BYTES);
 	nl6_self.log = log;
 	int status = live(&conf);
 	nl6_self.log = NULL;
