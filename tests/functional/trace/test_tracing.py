@@ -131,9 +131,8 @@ def test_a_bad_state_is_dropped_alone(traced, receiver):
 
 
 def test_a_create_tells_of_its_phases(traced, net, receiver):
-    reply = traced.post("/api/v1/devices", {"start_ip": net.address(), "device_count": 5,
-                                            "resource_file": "asr9k.json"})
-    assert reply.status == 201
+    reply = traced.create(5, resource_file="asr9k.json")
+    assert reply.status == 201, reply.text
     span = span_of(receiver, reply)
     want = {"compile type": 1, "create batch": 1, "prepare network": 2, "add devices": 2}
     until(30, lambda: below(receiver, span) == want, f"{want}, not {below(receiver, span)}")
@@ -146,8 +145,8 @@ def test_a_create_tells_of_its_phases(traced, net, receiver):
 
 
 def test_work_that_goes_on_after_the_answer_has_a_span_of_its_own(traced, net, receiver):
-    reply = traced.post("/api/v1/devices", {"start_ip": net.address(), "device_count": 5},
-                        headers={"Prefer": "respond-async"})
+    body = {"start_ip": net.address(), "device_count": 5, "snmp_port": traced.snmp_port}
+    reply = traced.post("/api/v1/devices", body, headers={"Prefer": "respond-async"})
     assert reply.status == 202
     span = span_of(receiver, reply)
     [batch] = receiver.wait_spans(name="create batch")
@@ -155,7 +154,8 @@ def test_work_that_goes_on_after_the_answer_has_a_span_of_its_own(traced, net, r
 
 
 def test_a_failed_create_is_an_error_of_its_batch(traced, net, receiver):
-    body = {"start_ip": net.address(), "device_count": 400000}
+    body = {"start_ip": net.address(), "device_count": 400000, "netmask": "8",
+            "snmp_port": traced.snmp_port}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         doing = pool.submit(traced.post, "/api/v1/devices", body)
         until(20, lambda: traced.get("/api/v1/status").data["create_batch_in_progress"] or
@@ -275,8 +275,9 @@ def test_samples_lead_from_a_slow_span_to_its_functions(profiled, receiver):
 
 def test_work_in_other_threads_is_the_requests(profiled, receiver):
     open_gate(profiled)
-    reply = profiled.post("/api/v1/devices", {"start_ip": "127.220.0.1", "device_count": 500000,
-                                              "resource_file": "asr9k.json"}, timeout=120)
+    body = {"start_ip": "127.220.0.1", "device_count": 500000, "resource_file": "asr9k.json",
+            "snmp_port": profiled.snmp_port}
+    reply = profiled.post("/api/v1/devices", body, timeout=120)
     assert reply.status == 201
     trace, id = context(reply)
     close_gate(profiled)
