@@ -1,11 +1,11 @@
 """Runs nl6-pprof-link, and decodes what it writes by opentelemetry-proto."""
 
 import gzip
-import os
 import pathlib
 import signal
 import struct
 import subprocess
+import sys
 
 from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import (
     ExportProfilesServiceRequest)
@@ -42,12 +42,14 @@ def stop(process, seconds=20):
 
 
 def peak_bytes(*flags):
-    """Of the memory of a run, which has to end well."""
-    process = subprocess.Popen([LINK, *map(str, flags)], env=CLEAN, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = status
-    assert status == 0
-    return usage.ru_maxrss * 1024
+    """Of the memory of a run, which has to end well. A child is charged for what its parent had when
+    it was made: so a small one makes it."""
+    script = ("import resource, subprocess, sys; "
+              "subprocess.run(sys.argv[1:], check=True, stdout=2); "
+              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-S", "-c", script, LINK, *map(str, flags)], env=CLEAN,
+                          capture_output=True, text=True, check=True)
+    return int(done.stdout) * 1024
 
 
 def exports(raw):
