@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
+#define ONE_SIGNAL_NS (100 * NS_PER_MS)
 #define VERSION "v" NL6_VERSION
 
 struct nl6 {
@@ -312,6 +313,18 @@ static int wait_for(struct nl6 *n, int fd)
 	}
 }
 
+/* As wait_for the end of the stop. Some send a signal to the process and to its group: two that
+ * come at once are one. */
+static int wait_for_second(struct nl6 *n)
+{
+	uint64_t begun_ns = clk_ns(&clk_system);
+	int signal_no;
+	do
+		signal_no = wait_for(n, n->stopped_fd);
+	while (signal_no && clk_ns(&clk_system) - begun_ns < ONE_SIGNAL_NS);
+	return signal_no;
+}
+
 /* Stops in a thread of its own, so that a second signal can end a stop that takes long. */
 static void stop_all(struct nl6 *n)
 {
@@ -321,7 +334,7 @@ static void stop_all(struct nl6 *n)
 		stop(n);
 		return;
 	}
-	if (wait_for(n, n->stopped_fd) != 0) {
+	if (wait_for_second(n) != 0) {
 		log_warn(NULL, 0, "second signal: ending at once");
 		undo_lab(n);
 		_exit(EXIT_FAILURE);

@@ -274,17 +274,22 @@ void gate_end_turn(struct gate *g)
 	end_turn(g, &turn);
 }
 
+/* Each turn may wait for the last uploads of a push. At the end of the program none is begun; nor
+ * is one that nobody waits for any more when another comes after it. */
+static bool is_moot(struct gate *g, const struct gate_job *j)
+{
+	LOCK_SCOPE(&g->lock);
+	bool more = false;
+	for (const struct gate_job *q = g->queue; q && !more; q = q->next)
+		more = q->kind == GATE_TURN;
+	return g->stopping || (j->dropped && more);
+}
+
 void gate_do_turn(struct gate *g, struct gate_job *j)
 {
 	struct gate_turning turn = {.to = {.enabled = j->enabled}, .by = j->by, .job = j};
 	char duration[DURATION_TEXT_BYTES];
-	bool stopping;
-	{
-		LOCK_SCOPE(&g->lock);
-		stopping = g->stopping;
-	}
-	/* Else the end of the program would wait for the last uploads of each that is queued. */
-	if (stopping) {
+	if (is_moot(g, j)) {
 		gate_finish(j, -ESHUTDOWN);
 		return;
 	}

@@ -9,7 +9,7 @@ import pytest
 
 from http_peer import answer, cut_answer, cut_request, drip, endless, junk, redirect, silence
 from program import SLOW, until
-from test_gate import pull_only, turn
+from test_gate import GATE, pull_only, turn
 from test_push import ALWAYS, FLUSH_S, RATES, UPLOAD_S, metrics, names, off, push_to, status
 
 
@@ -237,9 +237,38 @@ def test_a_second_signal_does_not_wait(nl6, rude):
     it.signal(signal.SIGTERM)
     peer.wait_requests(3)
     begun = time.monotonic()
-    it.signal(signal.SIGTERM)
-    it.wait(UPLOAD_S - 2)
+    until(UPLOAD_S - 2, lambda: it.signal(signal.SIGTERM) or it.process.poll() is not None,
+          "the end")
+    it.wait(1)
     assert time.monotonic() - begun < 0.5 * UPLOAD_S
+
+
+def test_two_signals_at_once_are_one(nl6, pyroscope):
+    """As timeout(1) sends them: to its child, and then to its group."""
+    peer = pyroscope()
+    it = nl6("-profiling-pyroscope", peer.url)
+    it.signal(signal.SIGTERM)
+    it.signal(signal.SIGINT)  # not merged with the first, as a second SIGTERM may be
+    assert it.wait(FLUSH_S) == 0
+    assert "second signal" not in it.stderr and names(peer.uploads) == sorted(ALWAYS)
+
+
+def test_turns_of_those_who_left_are_passed_over(nl6, rude, pyroscope):
+    """Where another comes after them: it need not wait for a flush of each."""
+    peer, other = rude(silence), pyroscope()
+    it = nl6("-profiling-pyroscope", peer.url)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(turn, it, enabled=True, server_address=f"{peer.url}/first")
+        peer.wait_requests(3)
+        for i in range(5):
+            with pytest.raises(OSError):
+                it.request("POST", GATE, {"enabled": True, "server_address": f"{peer.url}/{i}"},
+                           timeout=0.3 / SLOW)
+        begun = time.monotonic()
+        turn(it, enabled=True, server_address=other.url)
+        assert time.monotonic() - begun < 3.5 * UPLOAD_S  # not for seven flushes
+        assert first.result().status == 200
+    assert not any(f"/{i}/" in r.path for r in peer.requests for i in range(5))
 
 
 def test_turns_wait_for_the_end_of_a_push_one_after_the_other(nl6, rude, pyroscope):
