@@ -91,7 +91,7 @@ static int live(const struct link_conf *conf)
 	struct work work = {0};
 	struct fault fault = {0};
 	int status = EXIT_FAILURE;
-	thread_adopt("link", NULL);
+	thread_adopt("link", &label_main);
 	int r = halt_init(&halt);
 	if (r == 0)
 		r = sink_new(conf, &halt, &sink, &fault);
