@@ -128,7 +128,7 @@ static void put_status(struct api *a, struct text *t, const struct gate_status *
 	}
 	if (st->enabled)
 		put_sampler(t, st);
-	if (st->pushing)
+	if (st->pushing && st->has_push)
 		put_push(t, &st->push);
 	if (api_env(a)->trace) {
 		struct trace_status trace;
@@ -186,7 +186,9 @@ static int read_body(struct request *rq, struct gate_ask *ask, json_t **json)
 	struct profiling_body body = {0}; /* read below also when nothing could be decoded */
 	int r = body_decode(
 		rq->body, rq->body_bytes, profiling_keys, &body, sizeof(body), json, &rq->fault);
-	if (r == -EINVAL && !body.enabled.given && strcmp(rq->fault.field, "/enabled") == 0)
+	/* The contract's words for what body.c calls missing. */
+	if (r == -EINVAL && strcmp(rq->fault.field, "/enabled") == 0 &&
+		strcmp(rq->fault.text, "is missing") == 0)
 		return fault_set(&rq->fault, r, "", "true or false", "\"enabled\" is required");
 	if (r < 0)
 		return r;

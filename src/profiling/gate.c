@@ -164,6 +164,7 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 	memcpy(st.server_address, g->now.address, sizeof(st.server_address));
 	memcpy(st.last_error, g->last_error, sizeof(st.last_error));
 	if (g->push) {
+		st.has_push = true;
 		push_status(g->push, &st.push);
 		st.sdk_errors = st.push.errors;
 		if (!st.last_error[0])

@@ -81,8 +81,9 @@ struct gate_status {
 	uint64_t revert_at_ns; /* since 1970 */
 	bool revert_to;
 	char revert_to_address[ADDRESS_BYTES];
-	struct upload_status push; /* while pushing */
-	bool sinking;		   /* the sink gets windows of the CPU */
+	bool has_push; /* not while one push is exchanged for another */
+	struct upload_status push;
+	bool sinking; /* the sink gets windows of the CPU */
 	/* Of the profiler, while it is open. */
 	enum gate_opener opened_by;
 	char peer[64]; /* who asked, "" unless by REST */

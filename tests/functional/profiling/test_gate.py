@@ -59,7 +59,7 @@ def test_open_and_close(nl6):
 @pytest.mark.parametrize("body, words", [
     ("{}", '\\"enabled\\" is required'),
     ('{"enabled":null}', '\\"enabled\\" is required'),
-    ('{"enabled":1}', "enabled"),
+    ('{"enabled":1}', "enabled: is not true or false"),
     ('{"enabled":false,"server_address":""}', "only meaningful with enabled:true"),
     ('{"enabled":false,"server_address":"http://x"}', "only meaningful with enabled:true"),
     ('{"enabled":true,"more":1}', "more"),
