@@ -339,7 +339,9 @@ int serve_run(struct work *w, struct halt *halt, struct fault *reterr_fault)
 	int r = listen_on(w->conf->listen, &fd, reterr_fault);
 	if (r < 0)
 		return r;
-	s.daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, &s,
+	/* Not epoll, whose edges libmicrohttpd loses: a client that sends and leaves at once would
+	 * keep its connection until it is idle for too long. */
+	s.daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, &s,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, &s, MHD_OPTION_END);

@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import select
+import socket
 import time
 
 import pytest
@@ -188,3 +189,19 @@ def test_a_queue_that_is_full_answers_503(bridge, otlp):
     assert answer == status_message(14, "what came before has not been sent yet")
     began = time.monotonic()
     assert stop(it)[0] == 0 and time.monotonic() - began < 8
+
+
+def test_clients_that_leave_make_room(bridge):
+    """More of them than there may be connections, each within its body."""
+    it = bridge()
+    head = (f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: {PROTOBUF}\r\n"
+            f"Content-Length: 100000\r\n\r\n").encode()
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", it.port), timeout=20 * SLOW) as client:
+            client.sendall(head)
+            time.sleep(0.02)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+            client.sendall(b"\x12\x00")  # together with the end
+    begun = time.monotonic()
+    assert post(it, request().SerializeToString())[0] == 200
+    assert time.monotonic() - begun < 10 * SLOW
