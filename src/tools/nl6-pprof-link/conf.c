@@ -157,11 +157,7 @@ static int check_resource(const struct flag_list *l, struct fault *f)
 		return fault_set(f, -EINVAL, "-resource", "up to 24", "%u are too many", l->n);
 	for (uint32_t i = 0; i < l->n; i++) {
 		const char *eq = strchr(l->items[i], '=');
-		size_t at = 0;
-		for (unsigned n; l->items[i][at] && (n = text_utf8_bytes(l->items[i] + at));
-			at += n)
-			;
-		if (!eq || eq == l->items[i] || l->items[i][at])
+		if (!eq || eq == l->items[i] || !text_is_utf8(l->items[i]))
 			return fault_set(f, -EINVAL, "-resource", "KEY=VALUE in UTF-8",
 				"%.60s is no attribute", l->items[i]);
 		if (strncmp(l->items[i], "service.name=", 13) == 0)
@@ -192,6 +188,8 @@ static int check(const void *conf, struct fault *f)
 	if (c->json && !c->out)
 		return fault_set(f, -EINVAL, "-format", "protobuf",
 			"json is for -out: receivers do not agree on its ids");
+	if (c->service && !text_is_utf8(c->service))
+		return fault_set(f, -EINVAL, "-service-name", "text in UTF-8", "it is not UTF-8");
 	int r = check_peer(&c->pull, pull, f);
 	if (r == 0)
 		r = check_peer(&c->send, send, f);

@@ -21,8 +21,8 @@ CLEAN = {"PATH": "/usr/bin:/bin", "ASAN_OPTIONS": "detect_leaks=1"}
 
 def run(*flags, input=None, seconds=60):
     """Its status, output and log."""
-    done = subprocess.run([LINK, *map(str, flags)], input=input, capture_output=True, env=CLEAN,
-                          timeout=seconds * SLOW)
+    done = subprocess.run([LINK, *(f if isinstance(f, bytes) else str(f) for f in flags)],
+                          input=input, capture_output=True, env=CLEAN, timeout=seconds * SLOW)
     done.log = done.stderr.decode()
     assert not REPORTS.search(done.log), done.log
     return done

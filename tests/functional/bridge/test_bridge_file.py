@@ -254,6 +254,8 @@ def test_usage_is_judged():
                          "json is for -out"),
                         (("-file", "x", "-out", "-", "-resource", "service.name=a"),
                          "service.name has a flag of its own"),
+                        (("-file", "x", "-out", "-", "-resource", b"a=\xff"), "in UTF-8"),
+                        (("-file", "x", "-out", "-", "-service-name", b"a\xff"), "in UTF-8"),
                         (("-file", "x", "-out", "-", "-interval", "5s"), "makes no sense")]:
         done = run(*flags)
         assert done.returncode == 2 and says in done.log, done.log
