@@ -72,10 +72,15 @@ static bool is_within(uint64_t bits, uint64_t millionths)
 	return (bits & ((1ull << 40) - 1)) * 1000000 >> 40 < millionths;
 }
 
-/* A copy that stays with the span; cut at what is left, "" when nothing is. */
-static const char *keep_text(struct traced *s, const char *from)
+/* Of a span's text this much is for the failure and for the id of the profile, which come last. */
+#define FAILURE_BYTES 128
+#define PROFILE_ID_BYTES 17
+
+/* A copy that stays with the span; cut at what is left but for `spare`, "" when nothing is. */
+static const char *keep_text(struct traced *s, const char *from, size_t spare)
 {
-	size_t room = sizeof(s->text) - s->text_bytes, n = strlen(from);
+	size_t end = sizeof(s->text) - spare, n = strlen(from);
+	size_t room = end > s->text_bytes ? end - s->text_bytes : 0;
 	if (room == 0)
 		return "";
 	char *to = s->text + s->text_bytes;
@@ -92,20 +97,21 @@ static const char *keep_text(struct traced *s, const char *from)
 	return to;
 }
 
-static void add_attr(struct traced *s, const char *key, const char *str, int64_t num)
+static void add_attr(struct traced *s, const char *key, const char *str, int64_t num, size_t spare)
 {
 	struct tracer_span *o = &s->out;
 	for (uint32_t i = 0; i < o->n_attrs; i++)
 		if (strcmp(s->attrs[i].key, key) == 0) {
-			s->attrs[i].str = str ? keep_text(s, str) : NULL;
+			s->attrs[i].str = str ? keep_text(s, str, spare) : NULL;
 			s->attrs[i].num = num;
 			return;
 		}
-	if (o->n_attrs == TRACER_ATTRS || (str && s->text_bytes == sizeof(s->text))) {
+	if (o->n_attrs == TRACER_ATTRS || (str && s->text_bytes + spare >= sizeof(s->text))) {
 		o->dropped_attrs++;
 		return;
 	}
-	s->attrs[o->n_attrs++] = (struct tracer_attr){key, str ? keep_text(s, str) : NULL, num};
+	s->attrs[o->n_attrs++] =
+		(struct tracer_attr){key, str ? keep_text(s, str, spare) : NULL, num};
 }
 
 static void fill_parent(struct traced *s, const struct span_context *parent, bool remote)
@@ -209,12 +215,12 @@ static struct traced *queue(struct tracer *t, struct traced *s)
 		if (s->has_samples && is_short)
 			tracer_shorts_add(t, s);
 		else if (s->has_samples) {
-			char id[17];
+			char id[PROFILE_ID_BYTES];
 			for (unsigned i = 0; i < 8; i++)
 				(void)snprintf(
 					id + 2 * i, 3, "%02x", s->out.span.context.span_id[i]);
 			/* Where Grafana offers the way to the profile. */
-			add_attr(s, "pyroscope.profile.id", id, 0);
+			add_attr(s, "pyroscope.profile.id", id, 0, 0);
 		}
 	}
 	if (t->queue.n >= TRACER_QUEUE_MAX) {
@@ -264,7 +270,7 @@ static void on_end(void *arg, struct span *span)
 static void on_attr(
 	void *arg UNUSED, struct span *span, const char *key, const char *str, int64_t num)
 {
-	add_attr((struct traced *)span, key, str, num);
+	add_attr((struct traced *)span, key, str, num, FAILURE_BYTES + PROFILE_ID_BYTES);
 }
 
 static void on_fail(void *arg UNUSED, struct span *span, const char *why)
@@ -272,7 +278,7 @@ static void on_fail(void *arg UNUSED, struct span *span, const char *why)
 	struct traced *s = (struct traced *)span;
 	s->out.failed = true;
 	if (why && *why)
-		s->out.failure = keep_text(s, why);
+		s->out.failure = keep_text(s, why, PROFILE_ID_BYTES);
 }
 
 static void on_sampled(void *arg, const uint64_t link[3])

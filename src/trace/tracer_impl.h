@@ -4,7 +4,7 @@
 #include "base/thread.h"
 #include "trace/tracer.h"
 
-#define TRACER_TEXT_BYTES 768
+#define TRACER_TEXT_BYTES 896
 #define TRACER_SLOTS 4096 /* of the table of local roots; a power of 2 */
 /* Short spans that ended with samples are remembered until profiles have been written. */
 #define TRACER_SHORT 8192

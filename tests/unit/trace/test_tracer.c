@@ -220,6 +220,31 @@ START_TEST(only_spans_with_samples_name_a_profile)
 }
 END_TEST
 
+START_TEST(long_attributes_leave_room_for_the_profile_and_the_failure)
+{
+	struct bed b;
+	bed_make(&b, &all);
+	const struct span_sink *sink = span_sink_now();
+	sink->sampling(sink->arg, true);
+	struct span *s = begin_root("long");
+	char big[2000];
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = 0;
+	span_set_str(s, "user_agent.original", big);
+	span_fail(s, "told");
+	ck_assert_str_eq(((const struct tracer_span *)s)->failure, "told");
+	span_fail(s, big);
+	uint64_t link[3];
+	memcpy(link, s->link, sizeof(link));
+	span_end(s);
+	sink->sampled(sink->arg, link);
+	sink->drained(sink->arg, now() + 1);
+	bed_end(&b);
+	ck_assert_uint_eq(b.seen.n, 1);
+	ck_assert_uint_eq(strlen(b.seen.profile[0]), 16);
+}
+END_TEST
+
 START_TEST(a_sampler_that_tells_no_more_holds_nothing_for_long)
 {
 	struct bed b;
@@ -425,7 +450,8 @@ END_TEST
 
 UNIT_MAIN(without_a_tracer_there_are_no_spans, a_thread_shows_the_span_that_it_works_in,
 	what_the_caller_says_of_sampling_is_heeded, a_root_lasts_as_long_as_what_is_below_it,
-	only_spans_with_samples_name_a_profile, a_sampler_that_tells_no_more_holds_nothing_for_long,
-	short_spans_are_told_from_long_ones, links_may_be_of_a_part_of_the_spans,
-	what_finds_no_room_is_counted, attributes_are_kept_within_bounds,
-	threads_may_all_have_spans, every_allocation_may_fail)
+	only_spans_with_samples_name_a_profile,
+	long_attributes_leave_room_for_the_profile_and_the_failure,
+	a_sampler_that_tells_no_more_holds_nothing_for_long, short_spans_are_told_from_long_ones,
+	links_may_be_of_a_part_of_the_spans, what_finds_no_room_is_counted,
+	attributes_are_kept_within_bounds, threads_may_all_have_spans, every_allocation_may_fail)
