@@ -250,7 +250,8 @@ int openapi_write(const struct router *r, const char *version, struct text *t)
 {
 	text_put(t, "{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"nl6\",\"description\":"
 		    "\"A fleet of simulated network devices. With -api-token-file a Bearer token "
-		    "is asked for.\"");
+		    "is asked for. With -otlp-endpoint requests heed traceparent and tracestate "
+		    "(W3C Trace Context), and the answers of sampled ones have traceresponse.\"");
 	text_kv_str(t, "version", version);
 	text_put(t, "}");
 	int e = write_paths(t, r);

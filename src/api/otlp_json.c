@@ -2,14 +2,15 @@
 #include "api/schema.h"
 #include "api/when.h"
 
-void otlp_json_export(struct text *t, const struct trace_export_status *st)
+/* before: items that have not come to the exporter yet. */
+static void put_export(struct text *t, const struct trace_export_status *st, uint64_t before)
 {
 	text_kv_str(t, "url", st->url);
 	text_kv_u64(t, "accepted", st->totals.accepted_items);
 	text_kv_u64(t, "rejected", st->totals.rejected_items);
 	text_kv_u64(t, "failed", st->totals.failed_items);
 	text_kv_u64(t, "dropped", st->totals.dropped_items);
-	text_kv_u64(t, "queued", st->now.queued_items);
+	text_kv_u64(t, "queued", before + st->now.queued_items);
 	text_kv_u64(t, "requests", st->totals.requests);
 	text_kv_u64(t, "retried", st->totals.retried);
 	text_kv_u64(t, "bytes", st->totals.accepted_bytes);
@@ -29,7 +30,7 @@ void otlp_json(struct text *t, const struct trace_status *st)
 	if (st->traces.url) {
 		text_key(t, "traces");
 		text_put(t, "{");
-		otlp_json_export(t, &st->traces);
+		put_export(t, &st->traces, (uint64_t)st->tracer.held + st->tracer.queued);
 		text_kv_u64(t, "spans", st->tracer.spans);
 		text_kv_u64(t, "spans_dropped", st->tracer.dropped);
 		text_kv_u64(t, "spans_live", st->tracer.live);
@@ -38,7 +39,7 @@ void otlp_json(struct text *t, const struct trace_status *st)
 	if (st->profiles.url) {
 		text_key(t, "profiles");
 		text_put(t, "{");
-		otlp_json_export(t, &st->profiles);
+		put_export(t, &st->profiles, 0);
 		text_put(t, "}");
 	}
 	text_put(t, "}");
@@ -58,7 +59,7 @@ void otlp_json_profiles(struct text *t, const struct trace_status *st, bool acti
 	text_kv_u64(t, "missed_windows", st->windows.missed_windows);
 	if (st->missed[0])
 		text_kv_str(t, "missed", st->missed);
-	otlp_json_export(t, &st->profiles);
+	put_export(t, &st->profiles, 0);
 	text_put(t, "}");
 }
 

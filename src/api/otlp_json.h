@@ -3,8 +3,6 @@
 #include "base/text.h"
 #include "trace/trace.h"
 
-/* The members of an object about one signal; as schema OtlpExport. */
-void otlp_json_export(struct text *t, const struct trace_export_status *st);
 /* "otlp":{…} as schema Otlp; nothing, when neither signal is exported. */
 void otlp_json(struct text *t, const struct trace_status *st);
 /* "otlp":{…} as schema OtlpProfiles; nothing, when no profiles are exported. active: the gate hands

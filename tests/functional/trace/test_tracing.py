@@ -212,6 +212,12 @@ def test_the_status_counts(traced, receiver):
     receiver.wait_spans(10, name="GET /health")
     until(10, lambda: traced.get("/api/v1/status").data["otlp"]["traces"]["accepted"] >= 10,
           "the count")
+    def all_there():
+        """Also while some wait: each span is somewhere, and this request's own is under way."""
+        st = traced.get("/api/v1/status").data["otlp"]["traces"]
+        return st["queued"] and st["spans"] == st["accepted"] + st["queued"] + st["spans_live"]
+
+    until(10, all_there, "the sum of the spans")
     st = traced.get("/api/v1/status").data["otlp"]
     assert set(st) == {"traces"}
     assert st["traces"]["url"] == receiver.url + "/v1/traces"
