@@ -19,6 +19,7 @@ void docs_metrics_md(struct text *t)
 		"OpenMetrics, or in Prometheus' older text when the client prefers that. Where a "
 		"part\n"
 		"has several instances, such as the workers, the label `name` tells them apart.\n"
+		"A part that is off, such as an export without a server, has none.\n"
 		"Besides these there are `nl6_build_info` and the usual `process_` families.\n"
 		"\n"
 		"| metric | kind | what it counts |\n"
