@@ -2,6 +2,7 @@
 #include "base/thread.h"
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct fake_state {
@@ -44,6 +45,9 @@ static uint64_t wall(void *arg)
 	return __atomic_load_n(&((struct fake_state *)arg)->wall_ns, __ATOMIC_RELAXED);
 }
 
+/* Fakes that no test was done with: without fake_done what leaked stays unseen. */
+static int open_fakes;
+
 struct fake fake_make(void)
 {
 	struct fake_state *s = calloc(1, sizeof(*s));
@@ -53,6 +57,7 @@ struct fake fake_make(void)
 	s->mono_ns = 1000 * NS_PER_SEC;
 	s->wall_ns = 1772355600 * NS_PER_SEC; /* 2026-03-01T09:00:00Z */
 	s->fail_in = UINT64_MAX;
+	open_fakes++;
 	return (struct fake){&s->mem, &s->clk, s};
 }
 
@@ -60,6 +65,7 @@ void fake_done(struct fake *f)
 {
 	ck_assert_int_eq(f->state->live, 0);
 	free(f->state);
+	open_fakes--;
 }
 
 void clk_step_ns(const struct clk *clk, uint64_t ns)
@@ -117,5 +123,7 @@ int unit_run(const char *name, const TTest *const *tests, unsigned n)
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	return failed ? 1 : 0;
+	if (failed == 0 && open_fakes > 0)
+		(void)fprintf(stderr, "%s: %d fake_done missing\n", name, open_fakes);
+	return failed > 0 || open_fakes > 0;
 }

@@ -34,6 +34,7 @@ START_TEST(indices_become_strings)
 	/* Within an array, and a list within it. */
 	WRITES("\x12\x0c\x2a\x0a\x0a\x08\x32\x06\x0a\x04\x18\x02\x12\x00",
 		"\x12\x0d\x2a\x0b\x0a\x09\x32\x07\x0a\x05\x0a\x01\x61\x12\x00");
+	fake_done(&f);
 }
 END_TEST
 
@@ -44,6 +45,7 @@ START_TEST(all_else_stays)
 	WRITES("\x0a\x01k\x12\x02\x18\x07\x50\x01", "\x0a\x01k\x12\x02\x18\x07\x50\x01");
 	/* Indices that are not in the table. */
 	WRITES("\x18\x03\x12\x02\x40\x7f", "\x18\x03\x12\x02\x40\x7f");
+	fake_done(&f);
 }
 END_TEST
 
@@ -52,6 +54,7 @@ START_TEST(no_message_is_told)
 	struct fake f = fake_make();
 	ck_assert_int_eq(written(f.mem, RD("\x12\x05\x40"), "", 0), -EBADMSG);
 	ck_assert_int_eq(written(f.mem, RD("\x12\x01\x40"), "", 0), -EBADMSG);
+	fake_done(&f);
 }
 END_TEST
 
@@ -68,6 +71,7 @@ START_TEST(deep_ones_end)
 	deep[--at] = 0x12;
 	struct rd from = rd_make(deep + at, sizeof(deep) - at);
 	ck_assert_int_eq(written(f.mem, from, (const char *)deep + at, sizeof(deep) - at), 0);
+	fake_done(&f);
 }
 END_TEST
 
@@ -95,6 +99,7 @@ START_TEST(want_of_memory_is_told)
 {
 	struct fake f = fake_make();
 	fake_fail_each(&f, nested, NULL);
+	fake_done(&f);
 }
 END_TEST
 
