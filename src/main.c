@@ -35,6 +35,7 @@ struct nl6 {
 	struct stats *stats;
 	struct types *types;
 	struct fleet *fleet;
+	struct keeper *keeper;
 	struct lab *lab;
 	struct agent *agent;
 	struct trace *trace;
@@ -164,6 +165,10 @@ static int make_fleet(struct nl6 *n)
 		r = fleet_new(&(struct fleet_env){&mem_libc, &clk_system, n->stats}, &n->conf.fleet,
 			&n->fleet);
 	if (r == 0)
+		r = keeper_new(
+			&(struct keeper_env){&mem_libc, &clk_system, n->stats, n->fleet, NULL},
+			&n->keeper);
+	if (r == 0)
 		r = lab_new(&(struct lab_env){&mem_libc, gate_caps(&n->conf.gate)}, &n->conf.lab,
 			&n->lab);
 	struct agent_env agent_env = {&mem_libc, n->stats, n->fleet, udp_socket, n};
@@ -185,6 +190,7 @@ static int make_api(struct nl6 *n, struct fault *fault)
 		.fleet = n->fleet,
 		.batches = n->batches,
 		.types = n->types,
+		.keeper = n->keeper,
 		.gate = n->gate,
 		.trace = n->trace,
 		.lab = n->lab,
@@ -220,6 +226,7 @@ static void unmake(struct nl6 *n)
 	n->batches = batches_free(n->batches);
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
+	n->keeper = keeper_free(n->keeper);
 	n->fleet = fleet_free(n->fleet);
 	n->types = types_free(n->types);
 	n->gate = gate_free(n->gate);
@@ -255,6 +262,8 @@ static int start(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = gate_start(n->gate);
 	if (r == 0)
+		r = keeper_start(n->keeper);
+	if (r == 0)
 		r = agent_start(n->agent);
 	if (r == 0)
 		r = pick_port(n, fault);
@@ -282,6 +291,9 @@ static void stop(void *arg)
 		gate_stop(n->gate);
 	if (n->batches)
 		batches_stop(n->batches);
+	/* What waits for the keeper may answer through the agents' sockets. */
+	if (n->keeper)
+		keeper_stop(n->keeper);
 	if (n->agent)
 		agent_stop(n->agent);
 	if (n->lab)

@@ -27,8 +27,8 @@ const struct flag_set nl6_flags[] = {
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
 
 const struct counter *const nl6_counters[] = {agent_counters, responder_counters, fleet_counters,
-	batches_counters, gate_counters, upload_counters, linked_counters, tracer_counters,
-	export_counters, exchange_counters, watch_counters, NULL};
+	keeper_counters, batches_counters, gate_counters, upload_counters, linked_counters,
+	tracer_counters, export_counters, exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
 	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,

@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "sim/fleet/batch.h"
 #include "sim/fleet/fleet.h"
+#include "sim/fleet/keeper.h"
 #include "sim/fleet/type.h"
 
 struct files;
@@ -26,6 +27,7 @@ struct api_env { /* borrowed */
 	struct fleet *fleet;
 	struct batches *batches;
 	struct types *types;
+	struct keeper *keeper;
 	struct gate *gate;
 	struct trace *trace;		   /* NULL: nothing is told of it */
 	struct lab *lab;		   /* NULL: the status tells nothing of it */

@@ -55,7 +55,7 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 		return fault_set(f, -EINVAL, "/start_ip", "an IPv4 or IPv6 address",
 			"%.80s is no address", c->start_ip.str);
 	unsigned bits = fleet_addr_bits(&add->start);
-	add->netmask_len = fleet_default_netmask(&add->start);
+	add->conf.netmask_len = fleet_default_netmask(&add->start);
 	add->netmask_given = c->netmask.given && *c->netmask.str;
 	if (add->netmask_given) {
 		char allowed[16];
@@ -64,10 +64,10 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 		if (num_u64(c->netmask.str, 0, bits, &len) < 0)
 			return fault_set(f, -EINVAL, "/netmask", allowed,
 				"%.40s is no prefix length", c->netmask.str);
-		add->netmask_len = (uint8_t)len;
+		add->conf.netmask_len = (uint8_t)len;
 	}
 	add->count = (uint32_t)c->device_count.num;
-	add->snmp_port = c->snmp_port.num ? (uint16_t)c->snmp_port.num : SNMP_PORT;
+	add->conf.snmp_port = c->snmp_port.num ? (uint16_t)c->snmp_port.num : SNMP_PORT;
 	return 0;
 }
 
@@ -242,7 +242,7 @@ int devices_create(struct request *rq)
 		return r;
 	add.types = picked.types;
 	add.n_types = picked.n;
-	add.named_type = picked.named;
+	add.conf.named_type = picked.named;
 	r = submit(rq, &c, &add);
 	pick_done(&picked);
 	return r;

@@ -7,6 +7,7 @@ LABEL_SUBSYSTEM(label_main, "main");
 LABEL_SUBSYSTEM(label_api, "api");
 LABEL_SUBSYSTEM(label_snmp, "snmp");
 LABEL_SUBSYSTEM(label_trace, "trace");
+LABEL_SUBSYSTEM(label_fleet, "fleet");
 
 const char *const label_keys[] = {"subsystem", NULL};
 

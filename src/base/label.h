@@ -49,7 +49,7 @@ struct label {
 			.attr_bytes = sizeof(value) - 1, \
 			.attr = value}}
 
-extern const struct label label_main, label_api, label_snmp, label_trace;
+extern const struct label label_main, label_api, label_snmp, label_trace, label_fleet;
 
 /* Every key there is, by the number that a context names it with; ends with NULL. */
 extern const char *const label_keys[];

@@ -225,8 +225,8 @@ int batch_submit(struct batches *b, const struct batch_ask *ask,
 	assert(add->n_types > 0);
 	struct addr last;
 	struct batch_job *j = NULL;
-	int r = fleet_range_check(
-		&add->start, add->netmask_len, add->netmask_given, add->count, &last, reterr_fault);
+	int r = fleet_range_check(&add->start, add->conf.netmask_len, add->netmask_given,
+		add->count, &last, reterr_fault);
 	if (r == 0 && !(j = job_new(b, ask, &last)))
 		r = fault_set(reterr_fault, -ENOMEM, "", NULL, "no memory for the batch");
 	if (r == 0)

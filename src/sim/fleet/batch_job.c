@@ -84,7 +84,7 @@ static int job_prepare(struct batches *b, struct batch_job *j, struct fault *ret
 {
 	SPAN_WORK("prepare network");
 	return b->env.prepare(
-		b->env.arg, &j->info.first, &j->info.last, j->add.snmp_port, reterr_fault);
+		b->env.arg, &j->info.first, &j->info.last, j->add.conf.snmp_port, reterr_fault);
 }
 
 static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
@@ -94,7 +94,7 @@ static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr
 		return r;
 	lock_take(&b->lock);
 	r = batch_book_open(
-		&b->book, j->add.batch, &j->info.first, &j->info.last, j->add.snmp_port);
+		&b->book, j->add.batch, &j->info.first, &j->info.last, j->add.conf.snmp_port);
 	lock_drop(&b->lock);
 	if (r < 0)
 		return fault_set(reterr_fault, r, "", NULL, "no memory to begin the batch");

@@ -84,14 +84,14 @@ int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *typ
 	struct batch_ask batch = {
 		.add = {
 			.start = c->start,
-			.netmask_len = c->netmask_given ? (uint8_t)c->netmask
-							: fleet_default_netmask(&c->start),
+			.conf.netmask_len = c->netmask_given ? (uint8_t)c->netmask
+							     : fleet_default_netmask(&c->start),
 			.netmask_given = c->netmask_given,
 			.count = c->count,
 			.types = pick.types,
 			.n_types = pick.n,
-			.snmp_port = snmp_port,
-			.named_type = pick.named,
+			.conf.snmp_port = snmp_port,
+			.conf.named_type = pick.named,
 		}};
 	r = batch_submit(batches, &batch, done, done_arg, ret_id, reterr_fault);
 	pick_done(&pick);

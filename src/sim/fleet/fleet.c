@@ -53,6 +53,8 @@ struct fleet *fleet_free(struct fleet *f)
 	if (!f)
 		return NULL;
 	stats_detach(f->env.stats, f);
+	for (const struct device *d = NULL; (d = fleet_index_next(&f->index, d ? &d->addr : NULL));)
+		dev_state_free(f->env.mem, d->state, NULL);
 	for (struct fleet_setting *s = f->settings; s; s = s->next)
 		s->devices = 0;
 	fleet_settings_trim(f);
@@ -80,6 +82,17 @@ const struct device *fleet_find(const struct fleet *f, const struct addr *a)
 const struct device *fleet_next(const struct fleet *f, const struct addr *after)
 {
 	return fleet_index_next(&f->index, after);
+}
+
+int fleet_swap_state(
+	struct fleet *f, const struct addr *a, uint64_t boot_ns, const struct dev_state *state)
+{
+	LOCK_SCOPE(&f->lock);
+	struct device *d = (struct device *)fleet_index_find(&f->index, a);
+	if (!d || d->boot_ns != boot_ns)
+		return -ENOENT;
+	RCU_SET(d->state, state);
+	return 0;
 }
 
 /* The slot that fleet_find will look at first, or NULL. */

@@ -7,6 +7,7 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "sim/fleet/dev_state.h"
 #include "sim/fleet/fleet_range.h"
 #include "sim/fleet/type.h"
 
@@ -45,6 +46,7 @@ struct device {
 	struct device *chain;		 /* the fleet's own, for rows that no reader sees */
 	uint32_t batch;			 /* who made it: fleet_add.batch */
 	uint32_t site;			 /* of (fleet seed, address / 16): neighbours share one */
+	const struct dev_state *state;	 /* RCU; NULL: nothing deviates from the type */
 	CACHE_ALIGNED uint32_t snmp[16]; /* enum device_snmp */
 };
 static inline void device_count(const struct device *d, enum device_snmp what, uint32_t n)
@@ -88,14 +90,13 @@ uint64_t fleet_count(const struct fleet *f);
 /* Writers: any thread, one at a time inside (a lock of the fleet's), never within RCU_SCOPE: they
  * wait for readers. */
 struct fleet_add {
-	struct addr start;   /* used as given, even a network address */
-	uint8_t netmask_len; /* see fleet_nth_addr */
-	bool netmask_given;  /* by the user: the range must fit it (fleet_range_check) */
+	struct addr start;  /* used as given, even a network address */
+	bool netmask_given; /* by the user: the range must fit it (fleet_range_check) */
 	uint32_t count;
+	struct device_conf conf;	 /* of all of them, but for the type; netmask_len: see
+					    fleet_nth_addr */
 	const struct type *const *types; /* device i gets types[i % n_types] */
 	uint32_t n_types;
-	uint16_t snmp_port;
-	bool named_type;
 	uint32_t batch; /* kept in the rows; told when they go */
 };
 /* Ranges met in order, for people: only the first few are kept. Zeroed at first. */
@@ -137,6 +138,11 @@ uint64_t fleet_del_range(struct fleet *f, const struct addr *first, const struct
 	uint32_t batch, const struct fleet_gone *gone);
 /* Gives the memory back to the system, too. */
 uint64_t fleet_del_all(struct fleet *f, const struct fleet_gone *gone);
+/* For the keeper alone, which gives what readers find at the state of a device from now on (may be
+ * NULL). The fleet frees it with the device; who replaces it frees the one before, after rcu_wait.
+ * -ENOENT: the device that booted then is gone. */
+MUST_CHECK int fleet_swap_state(
+	struct fleet *f, const struct addr *a, uint64_t boot_ns, const struct dev_state *state);
 /* Calls fn for each setting in use, with the number of its devices; fn must not call back. */
 void fleet_each_conf(struct fleet *f,
 	void (*fn)(void *arg, const struct device_conf *conf, uint64_t devices), void *arg);

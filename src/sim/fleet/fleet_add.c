@@ -27,8 +27,8 @@ static int take_settings(struct slice *s)
 	if (!s->settings)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < add->n_types; i++) {
-		struct device_conf conf = {
-			add->types[i], add->snmp_port, add->netmask_len, add->named_type};
+		struct device_conf conf = add->conf;
+		conf.type = add->types[i];
 		s->settings[i] = fleet_setting_get(s->f, &conf);
 		if (!s->settings[i])
 			return -ENOMEM;
@@ -73,7 +73,8 @@ static void survey_one(struct slice *s, uint32_t i, const struct addr *a, struct
 static int survey(struct slice *s)
 {
 	struct addr last, base = fleet_page_base(&s->start);
-	int r = fleet_nth_addr(&s->add->start, s->add->netmask_len, s->first + (s->n - 1), &last);
+	int r = fleet_nth_addr(
+		&s->add->start, s->add->conf.netmask_len, s->first + (s->n - 1), &last);
 	if (r < 0)
 		return r;
 	s->changes_room = (uint32_t)MIN(addr_distance(&base, &last) / 256 + 1, s->n);
@@ -82,7 +83,7 @@ static int survey(struct slice *s)
 		return -ENOMEM;
 	struct addr a = s->start;
 	struct fleet_change *c = NULL;
-	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->netmask_len)) {
+	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->conf.netmask_len)) {
 		base = fleet_page_base(&a);
 		if (!c || !addr_eq(&c->base, &base)) {
 			assert(s->n_changes < s->changes_room);
@@ -136,7 +137,7 @@ static void place_rows(struct slice *s)
 {
 	struct addr a = s->start;
 	struct fleet_change *c = s->changes;
-	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->netmask_len)) {
+	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->conf.netmask_len)) {
 		if (memcmp(a.b, c->base.b, 15) != 0)
 			c++;
 		if (fleet_page_row(c->page, a.b[15]))
@@ -181,7 +182,7 @@ int fleet_add_slice(struct fleet *f, const struct fleet_add *add, uint32_t first
 		return 0;
 	struct slice s = {.f = f, .add = add, .first = first, .n = n, .added = *added};
 	s.created_before = added->created;
-	int r = fleet_nth_addr(&add->start, add->netmask_len, first, &s.start);
+	int r = fleet_nth_addr(&add->start, add->conf.netmask_len, first, &s.start);
 	if (r < 0)
 		return r;
 	LOCK_SCOPE(&f->lock);

@@ -71,6 +71,7 @@ static void free_rows(struct fleet *f, struct taken *t)
 	for (struct device *d = t->first, *next; d; d = next) {
 		next = d->chain;
 		fleet_setting_of(d)->devices--;
+		dev_state_free(f->env.mem, d->state, NULL);
 		pool_give(f->rows, d);
 	}
 	fleet_settings_trim(f);

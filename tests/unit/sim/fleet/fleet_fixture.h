@@ -47,12 +47,12 @@ static const struct type *const fx_one_type[] = {&fake_types[0]};
 static inline struct fleet_add fx_add(struct addr start, uint8_t netmask_len, uint32_t count)
 {
 	return (struct fleet_add){.start = start,
-		.netmask_len = netmask_len,
+		.conf.netmask_len = netmask_len,
 		.count = count,
 		.types = fx_one_type,
 		.n_types = 1,
-		.snmp_port = 161,
-		.named_type = true,
+		.conf.snmp_port = 161,
+		.conf.named_type = true,
 		.batch = 1};
 }
 

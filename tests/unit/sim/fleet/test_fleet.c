@@ -37,7 +37,7 @@ START_TEST(rows_carry_what_was_asked_for)
 	struct fleet_add add = fx_add(fx_addr("2001:db8::ff"), 64, 5);
 	add.types = types;
 	add.n_types = 3;
-	add.snmp_port = 1161;
+	add.conf.snmp_port = 1161;
 	add.batch = 9;
 	uint64_t before_ns = fleet_now_ns(x.fleet);
 	clk_step_ns(x.f.clk, 5 * NS_PER_SEC);
@@ -99,7 +99,7 @@ START_TEST(existing_and_differing_devices_are_told_apart)
 	ck_assert_uint_eq(again.created, 20);
 	ck_assert_uint_eq(again.existing, 10);
 	ck_assert_uint_eq(again.differing, 0);
-	add.snmp_port = 1161;
+	add.conf.snmp_port = 1161;
 	struct addr hole = fx_addr("10.0.0.5");
 	ck_assert_int_eq(fleet_del(x.fleet, &hole, NULL), 0);
 	struct fleet_added other = {0};
@@ -130,7 +130,7 @@ START_TEST(long_lists_of_ranges_are_cut)
 	}
 	add.start = start;
 	add.count = 30;
-	add.snmp_port = 1;
+	add.conf.snmp_port = 1;
 	struct fleet_added added = fx_create(&x, &add);
 	ck_assert_uint_eq(added.differing, 20);
 	ck_assert_uint_eq(added.differing_ranges.n, 10);

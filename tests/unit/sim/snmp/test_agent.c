@@ -63,11 +63,13 @@ static void lab_done(struct lab *l)
 
 static void add_devices(struct lab *l, const char *start, uint32_t n, uint16_t port)
 {
-	struct fleet_add add = {
-		.netmask_len = 32, .count = n, .types = &l->type, .n_types = 1, .snmp_port = port};
+	struct fleet_add add = {.conf = {.netmask_len = 32, .snmp_port = port},
+		.count = n,
+		.types = &l->type,
+		.n_types = 1};
 	struct fleet_added added = {0};
 	ck_assert_int_eq(addr_parse(start, &add.start), 0);
-	add.netmask_len = addr_is_v4(&add.start) ? 32 : 128;
+	add.conf.netmask_len = addr_is_v4(&add.start) ? 32 : 128;
 	ck_assert_int_eq(fleet_add_slice(l->fleet, &add, 0, n, &added), 0);
 	ck_assert_uint_eq(added.created, n);
 }
