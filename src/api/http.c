@@ -130,8 +130,10 @@ static void on_library_message(void *arg UNUSED, const char *fmt, va_list ap)
 static struct MHD_Daemon *start_daemon(struct http *h, int fd)
 {
 	LABEL_SCOPE(&label_api); /* which the thread inherits */
+	/* Not epoll, whose edges libmicrohttpd loses: a client that sends and leaves at once would
+	 * keep its connection until it has been silent for too long. */
 	return MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 		NULL, NULL, exchange_step, &h->exchanges, MHD_OPTION_EXTERNAL_LOGGER,
 		on_library_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)h->conf.connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,

@@ -1,6 +1,7 @@
 """The server itself: methods, limits, slow and rude clients."""
 
 import json
+import socket
 import threading
 import time
 
@@ -179,6 +180,17 @@ def test_a_client_that_leaves_does_not_stop_the_work(nl6, net):
                            f"Content-Length: {len(body)}\r\n\r\n{body}")
         raw.close()
     until(60, lambda: it.get("/api/v1/devices?limit=1").json["page"]["total"] == 60000, "fleet")
+    until(10, lambda: counter(it, "watch", "connections") <= 1, "end of the connections")
+
+
+def test_clients_that_leave_within_a_body_make_room(nl6):
+    it = nl6("-api-receive-timeout", "1h")
+    head = "POST /api/v1/devices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
+    for k in range(50):
+        raw = Raw(it).send(head)
+        until(10, lambda: counter(it, "watch", "connections") <= 2, "place")
+        raw.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        raw.send("{").close()  # together with the end
     until(10, lambda: counter(it, "watch", "connections") <= 1, "end of the connections")
 
 
