@@ -16,6 +16,7 @@ struct oidtab_new {
 	uint32_t n, rows_room;
 	uint8_t *bytes;
 	size_t bytes_len, bytes_room;
+	bool keep_last;
 };
 
 int oidtab_new(const struct mem *mem, struct oidtab_new **ret_b)
@@ -35,6 +36,11 @@ struct oidtab_new *oidtab_new_free(struct oidtab_new *b)
 	mem_free(b->mem, b->rows);
 	mem_free(b->mem, b->bytes);
 	return mem_free(b->mem, b);
+}
+
+void oidtab_new_keep_last(struct oidtab_new *b)
+{
+	b->keep_last = true;
 }
 
 static int put_bytes(struct oidtab_new *b, const void *p, size_t n, uint32_t *ret_at)
@@ -140,18 +146,39 @@ static int cmp_rows(const void *a, const void *b)
 	return r ? r : (x->number > y->number) - (x->number < y->number);
 }
 
-static int check_unique(const struct oidtab_new *b, uint32_t reterr_origins[2])
+/* Large recordings are mostly in order. */
+static void sort_rows(struct oidtab_new *b)
 {
-	for (uint32_t i = 1; i < b->n; i++) {
-		const struct draft_row *x = &b->rows[i - 1], *y = &b->rows[i];
-		if (x->row.key_len != y->row.key_len ||
-			memcmp(b->bytes + x->row.key_at, b->bytes + y->row.key_at,
-				x->row.key_len) != 0)
-			continue;
-		reterr_origins[0] = x->origin;
-		reterr_origins[1] = y->origin;
-		return -EEXIST;
+	uint32_t i = 1;
+	for (uint32_t k = 0; k < b->n; k++)
+		b->rows[k].bytes = b->bytes;
+	while (i < b->n && cmp_rows(&b->rows[i - 1], &b->rows[i]) < 0)
+		i++;
+	if (i < b->n)
+		qsort(b->rows, b->n, sizeof(b->rows[0]), cmp_rows);
+}
+
+static bool same_oid(
+	const struct oidtab_new *b, const struct draft_row *x, const struct draft_row *y)
+{
+	return x->row.key_len == y->row.key_len &&
+	       memcmp(b->bytes + x->row.key_at, b->bytes + y->row.key_at, x->row.key_len) == 0;
+}
+
+static int make_unique(struct oidtab_new *b, uint32_t reterr_origins[2])
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < b->n; i++) {
+		bool again = n > 0 && same_oid(b, &b->rows[n - 1], &b->rows[i]);
+		if (again && !b->keep_last) {
+			reterr_origins[0] = b->rows[n - 1].origin;
+			reterr_origins[1] = b->rows[i].origin;
+			return -EEXIST;
+		}
+		n += !again;
+		b->rows[n - 1] = b->rows[i];
 	}
+	b->n = n;
 	return 0;
 }
 
@@ -218,11 +245,8 @@ static void make_heads(struct oidtab *t)
 
 int oidtab_new_finish(struct oidtab_new *b, struct oidtab *ret_tab, uint32_t reterr_origins[2])
 {
-	for (uint32_t i = 0; i < b->n; i++)
-		b->rows[i].bytes = b->bytes;
-	if (b->n)
-		qsort(b->rows, b->n, sizeof(b->rows[0]), cmp_rows);
-	int r = check_unique(b, reterr_origins);
+	sort_rows(b);
+	int r = make_unique(b, reterr_origins);
 	if (r < 0)
 		return r;
 	struct oidtab t = {.mem = b->mem, .n = b->n};

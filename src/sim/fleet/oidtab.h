@@ -61,6 +61,8 @@ struct oidtab_new;
 MUST_CHECK int oidtab_new(const struct mem *mem, struct oidtab_new **ret_b);
 struct oidtab_new *oidtab_new_free(struct oidtab_new *b); /* takes NULL, returns NULL */
 CLEANUP(oidtab_new);
+/* Of rows with one OID the one that was added last stays, instead of -EEXIST at the end. */
+void oidtab_new_keep_last(struct oidtab_new *b);
 struct oidtab_add {
 	const struct oid *oid;	 /* of the row, or of the column for OID_DEVICE_ADDR */
 	uint16_t object_arcs;	 /* leading arcs of oid that name the object */

@@ -168,7 +168,9 @@ static int read_info(struct types *t, const char *slug, struct type_info *to)
 	int r = type_source_read(t->env.mem, &conf, slug, &s, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	json_t *root = s.is_dir ? NULL : json_loadb(s.files[0].text, s.files[0].len, 0, NULL);
+	json_t *root = s.is_dir || s.recording.path
+			       ? NULL
+			       : json_loadb(s.files[0].text, s.files[0].len, 0, NULL);
 	const char *name = json_string_value(json_object_get(root, "name"));
 	const char *label = json_string_value(json_object_get(root, "label"));
 	const char *category = json_string_value(json_object_get(root, "category"));
@@ -227,5 +229,5 @@ int types_evict(
 		return 0;
 	}
 	struct types_conf conf = conf_of(t);
-	return type_source_exists(&conf, slug) ? -ESRCH : -ENOENT;
+	return type_source_exists(t->env.mem, &conf, slug) ? -ESRCH : -ENOENT;
 }

@@ -400,7 +400,7 @@ static int compile_table(
 	return -EINVAL;
 }
 
-int type_compile(struct type_draft *d, struct type **ret_type, struct compile_fault *reterr_fault)
+int type_make(struct type_draft *d, struct oidtab *table, struct type **ret_type)
 {
 	struct type_box *box = arena_zalloc(&d->arena, sizeof(*box));
 	const char *const *warnings =
@@ -422,12 +422,21 @@ int type_compile(struct type_draft *d, struct type **ret_type, struct compile_fa
 		.profile = d->profile,
 		.warnings = warnings,
 		.n_warnings = d->n_warnings};
-	int r = compile_table(d, &box->type.table, reterr_fault);
-	if (r < 0)
-		return r;
+	box->type.table = *table;
+	*table = (struct oidtab){0};
 	box->refs = 1;
 	box->arena = d->arena; /* the box lies in it */
 	d->arena.blocks = NULL;
 	*ret_type = &box->type;
 	return 0;
+}
+
+int type_compile(struct type_draft *d, struct type **ret_type, struct compile_fault *reterr_fault)
+{
+	struct oidtab table = {0};
+	int r = compile_table(d, &table, reterr_fault);
+	if (r == 0)
+		r = type_make(d, &table, ret_type);
+	oidtab_done(&table);
+	return r;
 }

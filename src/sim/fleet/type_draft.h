@@ -72,6 +72,9 @@ struct compile_fault {
  * -EINVAL: *reterr_fault tells; -ENOMEM. */
 MUST_CHECK int type_compile(
 	struct type_draft *d, struct type **ret_type, struct compile_fault *reterr_fault);
+/* Makes the type of what the draft says of it and of a finished table, which it takes over. As
+ * type_compile. */
+MUST_CHECK int type_make(struct type_draft *d, struct oidtab *table, struct type **ret_type);
 /* Does the engine make this object by itself (number of mib.h)? */
 bool type_makes(uint16_t number);
 

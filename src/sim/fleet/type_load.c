@@ -73,6 +73,7 @@ void type_source_done(struct type_source *s)
 		mem_free(s->mem, (void *)s->files[i].text);
 	}
 	mem_free(s->mem, s->files);
+	type_recording_done(&s->recording, s->mem);
 	*s = (struct type_source){0};
 }
 
@@ -139,7 +140,9 @@ static int read_from(
 		return r;
 	(void)join(path, dir, slug, ""); /* shorter than what just fitted */
 	r = read_parts(s, path, slug, reterr_fault);
-	return r == -ENOTDIR ? -ENOENT : r;
+	if (r != -ENOENT && r != -ENOTDIR)
+		return r;
+	return type_recording_find(s->mem, dir, slug, &s->recording);
 }
 
 int type_source_read(const struct mem *mem, const struct types_conf *conf, const char *slug,
@@ -174,7 +177,7 @@ static bool has_parts(const char *dir)
 	return n > 0;
 }
 
-static bool exists_in(const char *dir, const char *slug)
+static bool exists_in(const struct mem *mem, const char *dir, const char *slug)
 {
 	char path[PATH_BYTES];
 	struct stat st;
@@ -183,13 +186,18 @@ static bool exists_in(const char *dir, const char *slug)
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		return true;
 	(void)join(path, dir, slug, "");
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && has_parts(path);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && has_parts(path))
+		return true;
+	struct type_recording recording = {0};
+	bool found = type_recording_find(mem, dir, slug, &recording) == 0;
+	type_recording_done(&recording, mem);
+	return found;
 }
 
-bool type_source_exists(const struct types_conf *conf, const char *slug)
+bool type_source_exists(const struct mem *mem, const struct types_conf *conf, const char *slug)
 {
-	return type_slug_is(slug) && ((conf->user_dir && exists_in(conf->user_dir, slug)) ||
-					     exists_in(conf->builtin_dir, slug));
+	return type_slug_is(slug) && ((conf->user_dir && exists_in(mem, conf->user_dir, slug)) ||
+					     exists_in(mem, conf->builtin_dir, slug));
 }
 
 struct slug_list {
@@ -224,7 +232,9 @@ static int add_slugs_of(struct slug_list *l, const char *dir)
 		char *name = entries[i]->d_name;
 		if (ends_json(name))
 			name[strlen(name) - 5] = 0;
-		if (r == 0 && type_slug_is(name) && exists_in(dir, name))
+		else
+			(void)type_recording_cut(name);
+		if (r == 0 && type_slug_is(name) && exists_in(l->mem, dir, name))
 			r = add_slug(l, name);
 		free(entries[i]);
 	}
@@ -244,7 +254,7 @@ static int add_ordered(struct slug_list *l, const struct types_conf *conf)
 		return r == -ENOENT ? 0 : r;
 	char *text = (char *)f.text;
 	for (char *s = strtok_r(text, "\n", &rest); s && r == 0; s = strtok_r(NULL, "\n", &rest))
-		if (s[0] != '#' && type_slug_is(s) && type_source_exists(conf, s))
+		if (s[0] != '#' && type_slug_is(s) && type_source_exists(l->mem, conf, s))
 			r = add_slug(l, s);
 	mem_free(l->mem, text);
 	return r;
@@ -282,8 +292,12 @@ int type_source_compile(const struct mem *mem, const char *slug, const struct ty
 	struct compile_fault wrong = {0};
 	type_draft_init(&d, mem);
 	d.slug = slug;
-	int r = read_draft(&d, s, reterr_fault);
-	if (r == 0)
+	int r;
+	if (s->recording.path)
+		r = type_recording_compile(&d, &s->recording, ret_type, reterr_fault);
+	else
+		r = read_draft(&d, s, reterr_fault);
+	if (r == 0 && !s->recording.path)
 		r = type_compile(&d, ret_type, &wrong);
 	if (r == -EINVAL && wrong.what != COMPILE_OK)
 		r = type_json_tell(&s->files[0], &wrong, reterr_fault);

@@ -136,6 +136,34 @@ START_TEST(two_rows_of_one_oid_are_told)
 }
 END_TEST
 
+/* The last one stays, in a table whose rows come in order and in one whose rows do not. */
+START_TEST(the_last_of_one_oid_may_stay)
+{
+	struct fake f = fake_make();
+	static const char *const oids[] = {
+		"1.3.1", "1.3.1", "1.3.2", "1.3.3", "1.3.3", "1.3.3", "1.3.2"};
+	for (uint32_t n = 5; n <= ARRAY_SIZE(oids); n++) {
+		struct oidtab_new *b;
+		struct oidtab t;
+		uint32_t origins[2];
+		ck_assert_int_eq(oidtab_new(f.mem, &b), 0);
+		oidtab_new_keep_last(b);
+		for (uint32_t i = 0; i < n; i++)
+			ck_assert_int_eq(add(b, oids[i], 2, i), 0);
+		ck_assert_int_eq(oidtab_new_finish(b, &t, origins), 0);
+		ck_assert_uint_eq(t.n, 3);
+		const uint32_t want[] = {1, n == 7 ? 6 : 2, n == 5 ? 4 : 5};
+		for (uint32_t i = 0; i < 3; i++) {
+			struct rd r = rd_make(t.bytes + t.rows[i].arg, t.bytes_len - t.rows[i].arg);
+			ck_assert_int_eq(ber_get_value(&r).i, want[i]);
+		}
+		oidtab_done(&t);
+		(void)oidtab_new_free(b);
+	}
+	fake_done(&f);
+}
+END_TEST
+
 START_TEST(objects_are_told_from_instances)
 {
 	static const struct {
@@ -197,4 +225,5 @@ START_TEST(every_failed_allocation_is_survived)
 END_TEST
 
 UNIT_MAIN(seek_finds_what_a_scan_finds, small_tables_are_searched, two_rows_of_one_oid_are_told,
-	objects_are_told_from_instances, every_failed_allocation_is_survived)
+	the_last_of_one_oid_may_stay, objects_are_told_from_instances,
+	every_failed_allocation_is_survived)
