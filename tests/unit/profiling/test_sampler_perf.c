@@ -136,7 +136,8 @@ START_TEST(stacks_reach_from_the_kernel_to_the_entry)
 	struct totals t = closed(&o, state);
 	ck_assert_msg(t.all > used_ms * 93 / 100 && t.all < used_ms * 107 / 100,
 		"%ld samples in %ld ms (%s)", (long)t.all, (long)used_ms, state);
-	ck_assert_int_ge(t.entries * 1000, t.all * (UNIT_SANITIZED ? 970 : 999));
+	/* Of so few, one may fall where a stack is being made. */
+	ck_assert_int_le(t.all - t.entries, MAX(t.all * (UNIT_SANITIZED ? 30 : 1) / 1000, 1));
 	ck_assert_int_gt(t.by_label, t.all / 3);
 	if (!is_sampled(state)) {
 		ck_assert_int_eq(t.kernel, 0);
