@@ -35,6 +35,8 @@ struct nl6 {
 	struct stats *stats;
 	struct types *types;
 	struct fleet *fleet;
+	struct store *store; /* NULL: without -state-dir */
+	struct keeper_store kept;
 	struct keeper *keeper;
 	struct lab *lab;
 	struct agent *agent;
@@ -87,8 +89,8 @@ static int print_help(void)
 	return EXIT_SUCCESS;
 }
 
-/* The signals that end the program go to a descriptor; those of a terminal or a client that went
- * away are no reason to end. */
+/* The signals that end the program go to a descriptor; those of a terminal, a client that went away
+ * or a file that may not grow are no reason to end. */
 static int take_signals(struct nl6 *n)
 {
 	sigset_t set;
@@ -97,6 +99,7 @@ static int take_signals(struct nl6 *n)
 	(void)sigaddset(&set, SIGTERM);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	n->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
@@ -158,16 +161,27 @@ static uint64_t available_bytes(void *arg UNUSED)
 	return batch_memory_available("");
 }
 
-static int make_fleet(struct nl6 *n)
+static int make_keeper(struct nl6 *n, struct fault *fault)
+{
+	struct store_env env = {&mem_libc, &clk_system, n->stats};
+	int r = n->conf.store.dir ? store_open(&env, &n->conf.store, &n->store, fault) : 0;
+	if (r < 0)
+		return r;
+	struct keeper_env keeper_env = {
+		&mem_libc, &clk_system, n->stats, n->fleet, n->store ? &n->kept : NULL};
+	if (n->store)
+		n->kept = store_keeper(n->store);
+	return keeper_new(&keeper_env, &n->keeper);
+}
+
+static int make_fleet(struct nl6 *n, struct fault *fault)
 {
 	int r = types_new(&(struct types_env){&mem_libc}, &n->conf.types, &n->types);
 	if (r == 0)
 		r = fleet_new(&(struct fleet_env){&mem_libc, &clk_system, n->stats}, &n->conf.fleet,
 			&n->fleet);
 	if (r == 0)
-		r = keeper_new(
-			&(struct keeper_env){&mem_libc, &clk_system, n->stats, n->fleet, NULL},
-			&n->keeper);
+		r = make_keeper(n, fault);
 	if (r == 0)
 		r = lab_new(&(struct lab_env){&mem_libc, gate_caps(&n->conf.gate)}, &n->conf.lab,
 			&n->lab);
@@ -214,7 +228,7 @@ static int make(struct nl6 *n, struct fault *fault)
 				     trace_sink(n->trace)},
 			&n->conf.gate, &n->gate);
 	if (r == 0)
-		r = make_fleet(n);
+		r = make_fleet(n, fault);
 	if (r == 0)
 		r = make_api(n, fault);
 	return r;
@@ -227,6 +241,7 @@ static void unmake(struct nl6 *n)
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
 	n->keeper = keeper_free(n->keeper);
+	n->store = store_free(n->store);
 	n->fleet = fleet_free(n->fleet);
 	n->types = types_free(n->types);
 	n->gate = gate_free(n->gate);

@@ -14,6 +14,7 @@ const struct flag_set nl6_flags[] = {
 	{boot_flags, offsetof(struct nl6_conf, boot), "Fleet at start", boot_conf_check},
 	{agent_flags, offsetof(struct nl6_conf, agent), "SNMP agents", NULL},
 	{fleet_flags, offsetof(struct nl6_conf, fleet), "Fleet", NULL},
+	{store_flags, offsetof(struct nl6_conf, store), "State across restarts", store_conf_check},
 	{types_flags, offsetof(struct nl6_conf, types), "Device types", NULL},
 	{lab_flags, offsetof(struct nl6_conf, lab), "Lab network", lab_conf_check},
 	{gate_flags, offsetof(struct nl6_conf, gate), "Profiling", NULL},
@@ -27,8 +28,8 @@ const struct flag_set nl6_flags[] = {
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
 
 const struct counter *const nl6_counters[] = {agent_counters, responder_counters, fleet_counters,
-	keeper_counters, batches_counters, gate_counters, upload_counters, linked_counters,
-	tracer_counters, export_counters, exchange_counters, watch_counters, NULL};
+	keeper_counters, store_counters, batches_counters, gate_counters, upload_counters,
+	linked_counters, tracer_counters, export_counters, exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
 	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,

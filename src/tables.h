@@ -8,6 +8,7 @@
 #include "net/lab.h"
 #include "profiling/gate.h"
 #include "sim/fleet/boot.h"
+#include "sim/fleet/store.h"
 #include "sim/snmp/agent.h"
 #include "trace/trace.h"
 
@@ -20,6 +21,7 @@ struct nl6_conf {
 	struct boot_conf boot;
 	struct agent_conf agent;
 	struct fleet_conf fleet;
+	struct store_conf store;
 	struct types_conf types;
 	struct gate_conf gate;
 	struct trace_conf trace;
