@@ -13,6 +13,8 @@ struct flags {
 	struct flagbag bag;
 	const char **warnings;
 	uint32_t warnings_n;
+	const char **files;
+	uint32_t files_n;
 };
 struct parser {
 	const struct flags_env *env;
@@ -33,6 +35,7 @@ struct flags *flags_free(struct flags *f)
 	const struct mem *mem = f->bag.mem;
 	flagbag_done(&f->bag);
 	(void)mem_free(mem, f->warnings);
+	(void)mem_free(mem, f->files);
 	return mem_free(mem, f);
 }
 
@@ -264,10 +267,37 @@ static bool last_was_bool(const struct flagbag *b)
 	return b->n && b->settings[b->n - 1].flag->kind == FLAG_KIND_BOOL;
 }
 
+static int take_file(struct parser *p, const char *arg)
+{
+	struct flags *f = p->f;
+	const char **list = mem_resize(p->env->mem, f->files, f->files_n + 1u, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	f->files = list;
+	f->files[f->files_n++] = arg;
+	return 0;
+}
+
+static int take_files(struct parser *p, int from)
+{
+	int r = 0;
+	for (int i = from; i < p->ask->argc && r == 0; i++)
+		r = take_file(p, p->ask->argv[i]);
+	return r;
+}
+
 static int parse_line(struct parser *p)
 {
 	for (int i = 1; i < p->ask->argc; i++) {
 		const char *arg = p->ask->argv[i];
+		if (p->ask->takes_files && strcmp(arg, "--") == 0)
+			return take_files(p, i + 1);
+		if (p->ask->takes_files && (arg[0] != '-' || !arg[1])) {
+			int r = take_file(p, arg);
+			if (r < 0)
+				return r;
+			continue;
+		}
 		bool ends = strcmp(arg, "--") == 0;
 		if (ends && ++i >= p->ask->argc)
 			return 0;
@@ -482,6 +512,11 @@ bool flags_is_set(const struct flags *f, const char *name)
 		if (strcmp(f->bag.settings[i].flag->name, name) == 0)
 			return true;
 	return false;
+}
+
+const char *flags_file(const struct flags *f, uint32_t i)
+{
+	return i < f->files_n ? f->files[i] : NULL;
 }
 
 uint32_t flags_warnings(const struct flags *f)

@@ -25,6 +25,7 @@ struct flags_ask { /* borrowed */
 	 * version), ends with NULL; and the one that names the file. May be NULL. */
 	const char *const *alone;
 	const char *config;
+	bool takes_files; /* arguments that are no flags are for flags_file, not a fault */
 };
 /* Fills conf (all of the sets' fields) with defaults and settings, then runs the sets' checks.
  * -EINVAL, -ERANGE or the errno of a file: the fault tells flag, variable or file and line, the
@@ -36,6 +37,9 @@ CLEANUP(flags);
 
 /* Was it set by anyone (not left at its default)? */
 bool flags_is_set(const struct flags *f, const char *name);
+/* The arguments that are no flags, "-" too, in order; what follows "--" is none. Borrowed of argv.
+ * NULL past the last. */
+const char *flags_file(const struct flags *f, uint32_t i);
 /* What was accepted and deserves a word: unknown variables, meaningless flags. */
 uint32_t flags_warnings(const struct flags *f);
 const char *flags_warning(const struct flags *f, uint32_t i);

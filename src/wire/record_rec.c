@@ -149,6 +149,7 @@ int record_read_rec(char *text, size_t n, struct record *ret_record, const char 
 	const char *bad = record_oid(text, oid_bytes, &rec.oid);
 	if (!bad)
 		bad = read_tag(tag + 1, &t, &rec.module);
+	rec.form = t.form;
 	if (!bad && rec.module) {
 		rec.value.tag = t.tag;
 		rec.options = value;

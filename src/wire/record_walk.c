@@ -31,14 +31,23 @@ static const struct {
 	const char *name, *number;
 } roots[] = {{"iso", "1"}, {"ccitt", "0"}, {"joint-iso-ccitt", "2"}, {"joint-ccitt", "2"}};
 
+/* Takes such a name off; false: there is none. */
+static bool takes_root(struct span_of_text *t)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+		size_t n = strlen(roots[i].name);
+		if (t->n > n && t->s[n] == '.' && take(t, roots[i].name))
+			return true;
+	}
+	return false;
+}
+
 /* Bytes of the OID at the start of a line; 0: there is none. */
 static size_t oid_bytes(const char *line, size_t n)
 {
 	struct span_of_text t = {(char *)line, n};
 	(void)take(&t, ".");
-	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-		if (take(&t, roots[i].name))
-			break;
+	(void)takes_root(&t);
 	while (t.n > 0 && ((*t.s >= '0' && *t.s <= '9') || *t.s == '.')) {
 		t.s++;
 		t.n--;
@@ -76,6 +85,27 @@ static bool is_note(const char *line, size_t n)
 bool record_walk_begins(const char *line, size_t n)
 {
 	return oid_bytes(line, n) > 0 || name_bytes(line, n) > 0 || is_note(line, n);
+}
+
+bool record_walk_name(const char *text, size_t n, size_t *ret_at, size_t *ret_bytes)
+{
+	static const char oid[] = " = OID: ";
+	size_t bytes = name_bytes(text, n);
+	*ret_at = 0;
+	if (bytes == 0) {
+		size_t at = oid_bytes(text, n) + sizeof(oid) - 1;
+		if (at >= n || memcmp(text + at - (sizeof(oid) - 1), oid, sizeof(oid) - 1) != 0)
+			return false;
+		while (at + bytes < n && text[at + bytes] > ' ' && text[at + bytes] < 0x7f)
+			bytes++;
+		struct span_of_text value = {(char *)text + at, bytes};
+		if (bytes == 0 || begins(&value, ".") || (*value.s >= '0' && *value.s <= '9') ||
+			takes_root(&value))
+			return false;
+		*ret_at = at;
+	}
+	*ret_bytes = bytes;
+	return true;
 }
 
 /* Over the text, for "iso" and its like are longer than their numbers. */

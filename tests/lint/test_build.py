@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import pytest
 from source import BUILD, text, tracked
 
 # Writable data that may live outside any object, by the name in the symbol table: base's record of
@@ -101,8 +102,9 @@ def test_every_table_of_routes_is_listed():
     check_tables("route")
 
 
-def test_every_table_of_flags_of_a_tool_is_listed():
-    source = text("src/tools/nl6-pprof-link/conf.c")
+@pytest.mark.parametrize("tool", ["nl6-check", "nl6-pprof-link"])
+def test_every_table_of_flags_of_a_tool_is_listed(tool):
+    source = text(f"src/tools/{tool}/conf.c")
     tables = re.findall(r"^static const struct flag (\w+)\[\]", source, re.M)
     sets = source[source.index("const struct flag_set"):]
     assert tables and [t for t in tables if f"{{{t}," not in sets] == []

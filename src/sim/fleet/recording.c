@@ -1,4 +1,5 @@
 #include "sim/fleet/recording.h"
+#include "sim/fleet/recording_hint.h"
 #include <bzlib.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 struct recording {
 	const struct mem *mem;
 	enum recording_form form;
+	const struct recording_names *names;
 	int fd;
 	bool compressed, in_stream; /* in_stream: bz is set up */
 	bz_stream bz;
@@ -107,12 +109,13 @@ static int fill(struct recording *r)
 }
 
 int recording_open(const struct mem *mem, const char *path, enum recording_form form,
-	struct recording **ret_recording)
+	const struct recording_names *names, struct recording **ret_recording)
 {
 	AUTO(recording) struct recording *r = mem_zalloc(mem, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->mem = mem;
+	r->names = names;
 	r->form = form;
 	r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0)
@@ -241,10 +244,45 @@ static int next_walk(struct recording *r)
 	return too_long;
 }
 
+/* Writes the OID in place of a name of the text. */
+static int put_oid(struct recording *r, size_t at, size_t bytes, const struct oid *oid)
+{
+	char numbers[OID_TEXT_BYTES], *rest = NULL;
+	size_t tail = r->len - at - bytes, room = 0, len = 0;
+	(void)oid_text(oid, numbers, sizeof(numbers));
+	int e = append(r->mem, &rest, &len, &room, r->text + at + bytes, tail);
+	r->len = at;
+	if (e == 0)
+		e = append(r->mem, &r->text, &r->len, &r->room, numbers, strlen(numbers));
+	if (e == 0)
+		e = append(r->mem, &r->text, &r->len, &r->room, rest, tail);
+	mem_free(r->mem, rest);
+	return e;
+}
+
+/* Names that are not known stay, and are told as what they are. */
+static int resolve_names(struct recording *r)
+{
+	size_t at, bytes;
+	char name[512];
+	int e = 0;
+	while (e == 0 && record_walk_name(r->text, r->len, &at, &bytes) && bytes < sizeof(name)) {
+		struct oid oid;
+		memcpy(name, r->text + at, bytes);
+		name[bytes] = 0;
+		e = r->names->find(r->names->arg, name, &oid);
+		if (e == 0)
+			e = put_oid(r, at, bytes, &oid);
+	}
+	return e == -ENOENT ? 0 : e;
+}
+
 int recording_next(struct recording *r, struct record *ret_record, const char **reterr_what)
 {
 	for (;;) {
 		int e = r->form == RECORDING_REC ? next_line(r) : next_walk(r);
+		if (e == 0 && r->names && r->form == RECORDING_WALK)
+			e = resolve_names(r);
 		if (e == -E2BIG) {
 			*reterr_what = "longer than 1 MiB";
 			return -EINVAL;
@@ -254,6 +292,8 @@ int recording_next(struct recording *r, struct record *ret_record, const char **
 		e = r->form == RECORDING_REC
 			    ? record_read_rec(r->text, r->len, ret_record, reterr_what)
 			    : record_read_walk(r->text, r->len, ret_record, reterr_what);
+		if (e == 0 && r->form == RECORDING_WALK)
+			recording_hint(ret_record);
 		if (e != -ENODATA)
 			return e;
 	}

@@ -13,10 +13,17 @@ enum recording_form { RECORDING_REC, RECORDING_WALK };
 MUST_CHECK int recording_form_of(
 	const char *name, enum recording_form *ret_form, size_t *ret_ending);
 
+/* What names of objects stand for, where a walk has names instead of numbers. */
+struct recording_names { /* borrowed */
+	/* -ENOENT: nobody knows the name. */
+	int (*find)(void *arg, const char *name, struct oid *ret_oid);
+	void *arg;
+};
 struct recording;
-/* Whether it is compressed is told from its first bytes. -ENOENT, -EACCES…; -ENOMEM. */
+/* Whether it is compressed is told from its first bytes. names: of a walk; NULL: a name
+ * is a fault. -ENOENT, -EACCES…; -ENOMEM. */
 MUST_CHECK int recording_open(const struct mem *mem, const char *path, enum recording_form form,
-	struct recording **ret_recording);
+	const struct recording_names *names, struct recording **ret_recording);
 struct recording *recording_free(struct recording *r);
 CLEANUP(recording);
 /* The next record; its strings are valid until the next call. -ENODATA: the end; -EINVAL: it is

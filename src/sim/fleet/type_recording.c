@@ -67,37 +67,6 @@ static int bad(const struct reading *g, const char *what)
 	return fault_set(g->fault, -EINVAL, place, "", "%s", what);
 }
 
-/* "0:1b:2c:3:4:5", as net-snmp prints octets of which it knows that they are an address. */
-static void read_phys_address(struct ber_value *v)
-{
-	uint8_t octets[32];
-	unsigned n = 0, digits = 0, octet = 0;
-	for (unsigned i = 0; i <= v->len; i++) {
-		char c = i < v->len ? (char)v->bytes[i] : ':';
-		const char *hex = "0123456789abcdef", *at = memchr(hex, c | 0x20, 16);
-		if (c == ':') {
-			if (digits == 0 || n == sizeof(octets))
-				return;
-			octets[n++] = (uint8_t)octet;
-			digits = octet = 0;
-		} else if (!at || ++digits > 2) {
-			return;
-		} else {
-			octet = octet << 4 | (unsigned)(at - hex);
-		}
-	}
-	if (n < 2)
-		return;
-	memcpy((uint8_t *)v->bytes, octets, n); /* shorter than its text */
-	v->len = (uint16_t)n;
-}
-
-static bool is_phys_address(const struct mib_ref *ref)
-{
-	return strcmp(ref->object->syntax, "PhysAddress") == 0 ||
-	       strcmp(ref->object->syntax, "MacAddress") == 0;
-}
-
 /* What the type is known by. */
 static int note_system(struct reading *g, const struct record *rec)
 {
@@ -132,9 +101,6 @@ static int take(struct reading *g, struct record *rec)
 	if (mib_find(&rec->oid, &ref) == 0) {
 		add.object = ref.number;
 		add.object_arcs = ref.arcs;
-		if (g->r->form == RECORDING_WALK && rec->value.tag == BER_OCTET_STRING &&
-			is_phys_address(&ref))
-			read_phys_address(&rec->value);
 	}
 	int r = note_system(g, rec);
 	return r < 0 ? r : oidtab_new_add(g->b, &add);
@@ -143,7 +109,7 @@ static int take(struct reading *g, struct record *rec)
 static int read_all(struct reading *g)
 {
 	AUTO(recording) struct recording *file = NULL;
-	int r = recording_open(g->d->arena.mem, g->r->path, g->r->form, &file);
+	int r = recording_open(g->d->arena.mem, g->r->path, g->r->form, NULL, &file);
 	while (r == 0) {
 		struct record rec;
 		const char *what;

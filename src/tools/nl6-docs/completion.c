@@ -1,5 +1,6 @@
-#include "conf.h"
 #include "docs.h"
+#include "nl6-check/conf.h"
+#include "nl6-pprof-link/conf.h"
 #include "tables.h"
 #include <string.h>
 
@@ -19,9 +20,11 @@ static void put_choices(struct text *t, const struct flag *f)
 struct program {
 	const char *name, *function; /* of bash */
 	const struct flag_set *flags;
+	bool takes_files;
 };
 static const struct program nl6 = {"nl6", "_nl6", nl6_flags};
 static const struct program pprof_link = {"nl6-pprof-link", "_nl6_pprof_link", link_flags};
+static const struct program check = {"nl6-check", "_nl6_check", check_flags, true};
 
 /* Calls fn for every flag; is_file: for the -file form of a secret. */
 static void each_flag(const struct program *p, struct text *t,
@@ -68,7 +71,8 @@ static void put_bash(const struct program *p, struct text *t)
 	each_flag(p, t, put_bash_case);
 	text_put(t, "\tesac\n\tmapfile -t COMPREPLY < <(compgen -W \"");
 	each_flag(p, t, put_bash_word);
-	text_printf(t, "\" -- \"$cur\")\n}\ncomplete -F %s %s\n", p->function, p->name);
+	text_printf(t, "\" -- \"$cur\")\n}\ncomplete%s -F %s %s\n",
+		p->takes_files ? " -o default" : "", p->function, p->name);
 }
 
 void docs_bash(struct text *t)
@@ -79,6 +83,11 @@ void docs_bash(struct text *t)
 void docs_link_bash(struct text *t)
 {
 	put_bash(&pprof_link, t);
+}
+
+void docs_check_bash(struct text *t)
+{
+	put_bash(&check, t);
 }
 
 /* The help, with what a shell's quotes or zsh's brackets would take for their own left out. */
@@ -117,7 +126,7 @@ static void put_zsh(const struct program *p, struct text *t)
 {
 	text_printf(t, "#compdef %s\n_arguments", p->name);
 	each_flag(p, t, put_zsh_flag);
-	text_put(t, "\n");
+	text_put(t, p->takes_files ? " \\\n\t'*:FILE:_files'\n" : "\n");
 }
 
 void docs_zsh(struct text *t)
@@ -128,6 +137,11 @@ void docs_zsh(struct text *t)
 void docs_link_zsh(struct text *t)
 {
 	put_zsh(&pprof_link, t);
+}
+
+void docs_check_zsh(struct text *t)
+{
+	put_zsh(&check, t);
 }
 
 static void put_fish_flag(
@@ -162,4 +176,9 @@ void docs_fish(struct text *t)
 void docs_link_fish(struct text *t)
 {
 	put_fish(&pprof_link, t);
+}
+
+void docs_check_fish(struct text *t)
+{
+	put_fish(&check, t);
 }

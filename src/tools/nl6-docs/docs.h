@@ -18,6 +18,12 @@ void docs_link_man(struct text *t);
 void docs_link_bash(struct text *t);
 void docs_link_zsh(struct text *t);
 void docs_link_fish(struct text *t);
+/* Likewise of nl6-check. */
+void docs_check_flags_md(struct text *t);
+void docs_check_man(struct text *t);
+void docs_check_bash(struct text *t);
+void docs_check_zsh(struct text *t);
+void docs_check_fish(struct text *t);
 
 /* An option in a man page. */
 void docs_man_flag(const struct flag *f, struct text *t);

@@ -1,5 +1,6 @@
-#include "conf.h"
 #include "docs.h"
+#include "nl6-check/conf.h"
+#include "nl6-pprof-link/conf.h"
 #include "tables.h"
 #include <stdio.h>
 
@@ -95,15 +96,17 @@ void docs_flags_md(struct text *t)
 	put_others(FLAG_NOT_BUILT, t);
 }
 
-void docs_link_flags_md(struct text *t)
+/* The flags of a tool, which reads neither variables nor a file of settings. */
+static void put_tool(const char *name, const struct flag_set *sets, struct text *t)
 {
-	text_put(t,
-		"# Flags of nl6-pprof-link\n"
+	text_printf(t,
+		"# Flags of %s\n"
 		"\n"
 		"Made from the program's tables by `ninja -C build docs`; what they are for is in\n"
-		"[nl6-pprof-link.md](nl6-pprof-link.md). They are written as those of nl6\n"
-		"([flags.md](flags.md)); no variables and no file are read.\n");
-	for (const struct flag_set *s = link_flags; s->flags; s++) {
+		"[%s.md](%s.md). They are written as those of nl6\n"
+		"([flags.md](flags.md)); no variables and no file are read.\n",
+		name, name, name);
+	for (const struct flag_set *s = sets; s->flags; s++) {
 		text_printf(t,
 			"\n## %s\n\n"
 			"| flag | what it does | allowed | default |\n"
@@ -112,4 +115,14 @@ void docs_link_flags_md(struct text *t)
 		for (const struct flag *f = s->flags; f->name; f++)
 			put_flag(f, false, t);
 	}
+}
+
+void docs_link_flags_md(struct text *t)
+{
+	put_tool("nl6-pprof-link", link_flags, t);
+}
+
+void docs_check_flags_md(struct text *t)
+{
+	put_tool("nl6-check", check_flags, t);
 }

@@ -1,5 +1,5 @@
-#include "conf.h"
 #include "docs.h"
+#include "nl6-pprof-link/conf.h"
 
 static void put_begin(struct text *t)
 {

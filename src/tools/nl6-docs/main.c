@@ -25,6 +25,11 @@ static const struct {
 	{"nl6-pprof-link.bash", docs_link_bash, false},
 	{"_nl6-pprof-link", docs_link_zsh, false},
 	{"nl6-pprof-link.fish", docs_link_fish, false},
+	{"nl6-check-flags.md", docs_check_flags_md, true},
+	{"nl6-check.1", docs_check_man, false},
+	{"nl6-check.bash", docs_check_bash, false},
+	{"_nl6-check", docs_check_zsh, false},
+	{"nl6-check.fish", docs_check_fish, false},
 };
 
 static int put(FILE *to, void (*make)(struct text *t))

@@ -198,6 +198,30 @@ START_TEST(wrong_command_lines)
 }
 END_TEST
 
+START_TEST(files_are_kept_where_they_are_taken)
+{
+	char *argv[] = {"x", "-port", "5", "a", "-quiet", "-", "-name=n", "b", "--", "-port", "--"};
+	struct fake f = fake_make();
+	struct flags_env env = {f.mem, NULL, NULL};
+	struct flags_ask ask = {.sets = sets, .argc = 3, .argv = argv, .takes_files = true};
+	struct conf c;
+	struct flags *flags;
+	struct fault fault;
+	ck_assert_int_eq(flags_parse(&env, &ask, &c, &flags, &fault), 0);
+	ck_assert_ptr_null(flags_file(flags, 0));
+	(void)flags_free(flags);
+	ask.argc = ARRAY_SIZE(argv);
+	ck_assert_int_eq(flags_parse(&env, &ask, &c, &flags, &fault), 0);
+	static const char *const want[] = {"a", "-", "b", "-port", "--"};
+	for (uint32_t i = 0; i < ARRAY_SIZE(want); i++)
+		ck_assert_str_eq(flags_file(flags, i), want[i]);
+	ck_assert_ptr_null(flags_file(flags, ARRAY_SIZE(want)));
+	ck_assert(flags_is_set(flags, "quiet"));
+	(void)flags_free(flags);
+	fake_done(&f);
+}
+END_TEST
+
 static const struct file files[] = {
 	{"lab.conf", "# a lab\n\n auto-count = 5 \r\nname=file\nhost = f\nhost = g\n# end", 0},
 	{"dup.conf", "port = 1\n# x\nport = 2\n", 0},
@@ -410,6 +434,6 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
-UNIT_MAIN(defaults, go_forms_of_the_command_line, wrong_command_lines, precedence, environment,
-	configuration_files, secrets, secrets_that_may_be_repeated, help_stands_alone,
-	each_allocation_may_fail)
+UNIT_MAIN(defaults, go_forms_of_the_command_line, wrong_command_lines,
+	files_are_kept_where_they_are_taken, precedence, environment, configuration_files, secrets,
+	secrets_that_may_be_repeated, help_stands_alone, each_allocation_may_fail)
