@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "base/waits.h"
 #include "sim/fleet/batch_memory.h"
+#include "sim/fleet/restore.h"
 #include "tables.h"
 #include <errno.h>
 #include <signal.h>
@@ -43,6 +44,7 @@ struct nl6 {
 	struct trace *trace;
 	struct gate *gate;
 	struct batches *batches;
+	struct restore *restore; /* while what the store has comes back */
 	struct api *api;
 };
 
@@ -161,6 +163,12 @@ static uint64_t available_bytes(void *arg UNUSED)
 	return batch_memory_available("");
 }
 
+static void booted(void *arg, uint64_t id UNUSED)
+{
+	uint64_t one = 1;
+	(void)!write(((struct nl6 *)arg)->booted_fd, &one, sizeof(one));
+}
+
 static int make_keeper(struct nl6 *n, struct fault *fault)
 {
 	struct store_env env = {&mem_libc, &clk_system, n->stats};
@@ -188,10 +196,14 @@ static int make_fleet(struct nl6 *n, struct fault *fault)
 	struct agent_env agent_env = {&mem_libc, n->stats, n->fleet, udp_socket, n};
 	if (r == 0)
 		r = agent_new(&agent_env, &n->conf.agent, &n->agent);
-	struct batches_env batches_env = {
-		&mem_libc, &clk_system, n->stats, n->fleet, prepare, undo, n, available_bytes};
+	struct batches_env batches_env = {&mem_libc, &clk_system, n->stats, n->fleet, prepare, undo,
+		n, available_bytes, n->keeper, n->store};
 	if (r == 0)
 		r = batches_new(&batches_env, &n->batches);
+	struct restore_env restore_env = {
+		&mem_libc, n->fleet, n->types, n->batches, n->keeper, n->store, booted, n};
+	if (r == 0 && n->store)
+		r = restore_new(&restore_env, &n->restore);
 	return r;
 }
 
@@ -205,6 +217,7 @@ static int make_api(struct nl6 *n, struct fault *fault)
 		.batches = n->batches,
 		.types = n->types,
 		.keeper = n->keeper,
+		.store = n->store,
 		.gate = n->gate,
 		.trace = n->trace,
 		.lab = n->lab,
@@ -237,6 +250,7 @@ static int make(struct nl6 *n, struct fault *fault)
 static void unmake(struct nl6 *n)
 {
 	n->api = api_free(n->api);
+	n->restore = restore_free(n->restore);
 	n->batches = batches_free(n->batches);
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
@@ -319,12 +333,6 @@ static void stop(void *arg)
 	(void)!write(n->stopped_fd, &one, sizeof(one));
 }
 
-static void booted(void *arg, uint64_t id UNUSED)
-{
-	uint64_t one = 1;
-	(void)!write(((struct nl6 *)arg)->booted_fd, &one, sizeof(one));
-}
-
 /* Waits for the descriptor fd (0), or for a signal that ends the program (its number). */
 static int wait_for(struct nl6 *n, int fd)
 {
@@ -369,29 +377,68 @@ static void stop_all(struct nl6 *n)
 	(void)thread_join(t);
 }
 
+/* Waits until a batch may have ended, or for a signal (its number). */
+static int wait_for_batch(struct nl6 *n)
+{
+	eventfd_t seen;
+	int signal_no = wait_for(n, n->booted_fd);
+	if (!signal_no)
+		(void)eventfd_read(n->booted_fd, &seen);
+	return signal_no;
+}
+
+/* Makes again what the store has. As boot_auto. */
+static int boot_restore(struct nl6 *n, const char *auto_flags, bool *ret_has_auto)
+{
+	int r;
+	while ((r = restore_step(n->restore, agent_port(n->agent))) > 0) {
+		int signal_no = wait_for_batch(n);
+		if (signal_no)
+			return signal_no;
+	}
+	if (r == 0)
+		r = restore_sweep(n->restore);
+	if (r < 0)
+		return r;
+	*ret_has_auto = auto_flags && restore_has_auto(n->restore, auto_flags);
+	n->restore = restore_free(n->restore);
+	return 0;
+}
+
 /* Makes the fleet of the -auto flags. 0, the number of a signal that came first, or an error. */
-static int boot_fleet(struct nl6 *n, struct span *span, struct fault *fault)
+static int boot_auto(struct nl6 *n, const char *auto_flags, struct fault *fault)
 {
 	uint64_t id;
-	struct batch_info info;
-	if (!boot_is_wanted(&n->conf.boot))
-		return 0;
-	SPAN_SCOPE(span);
+	struct batch_info info = {.state = BATCH_WAITING};
 	int r = boot_submit(&n->conf.boot, agent_port(n->agent), n->types, n->batches, &mem_libc,
-		booted, n, &id, fault);
-	if (r < 0)
-		return r;
-	int signal_no = wait_for(n, n->booted_fd);
-	if (signal_no)
-		return signal_no;
-	r = batch_get(n->batches, id, &info);
-	if (r < 0)
-		return r;
-	if (info.state == BATCH_FAILED) {
-		*fault = info.fault;
-		return info.fault.code;
+		auto_flags, booted, n, &id, fault);
+	while (r == 0 && info.state != BATCH_DONE && info.state != BATCH_FAILED) {
+		r = wait_for_batch(n);
+		if (r == 0)
+			r = batch_get(n->batches, id, &info);
 	}
-	return 0;
+	if (r != 0 || info.state == BATCH_DONE)
+		return r;
+	if (n->store && (info.fault.code == -EROFS || info.fault.code == -ENOSPC)) {
+		/* Refused as any other create: what there is goes on. */
+		log_error(NULL, 0, "no device of the -auto flags: %s", info.fault.text);
+		return 0;
+	}
+	*fault = info.fault;
+	return info.fault.code;
+}
+
+static int boot_fleet(struct nl6 *n, struct span *span, struct fault *fault)
+{
+	AUTO_TEXT struct text flags = TEXT(&mem_libc);
+	bool has_auto = false, wanted = boot_is_wanted(&n->conf.boot);
+	int r = 0;
+	SPAN_SCOPE(span);
+	if (wanted && n->store)
+		boot_text(&n->conf.boot, &flags);
+	if (n->store)
+		r = flags.err < 0 ? flags.err : boot_restore(n, flags.s, &has_auto);
+	return r == 0 && wanted && !has_auto ? boot_auto(n, flags.s, fault) : r;
 }
 
 static int boot(struct nl6 *n, struct fault *fault)

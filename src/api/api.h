@@ -18,6 +18,7 @@
 struct files;
 struct gate;
 struct lab;
+struct store;
 struct trace;
 struct api;
 struct api_env { /* borrowed */
@@ -28,6 +29,7 @@ struct api_env { /* borrowed */
 	struct batches *batches;
 	struct types *types;
 	struct keeper *keeper;
+	struct store *store; /* NULL: nothing survives the program */
 	struct gate *gate;
 	struct trace *trace;		   /* NULL: nothing is told of it */
 	struct lab *lab;		   /* NULL: the status tells nothing of it */

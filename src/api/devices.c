@@ -8,7 +8,10 @@
 
 static int devices_delete_all(struct request *rq)
 {
-	(void)batches_delete_all(api_env(rq->api)->batches);
+	uint64_t n;
+	int r = batches_delete_all(api_env(rq->api)->batches, &n, &rq->fault);
+	if (r < 0)
+		return r;
 	reply_message(rq, 200, "All devices deleted");
 	return 0;
 }
@@ -23,7 +26,7 @@ static int devices_delete(struct request *rq)
 		a = d->addr;
 	rcu_out();
 	if (r == 0)
-		r = batches_delete(api_env(rq->api)->batches, &a);
+		r = batches_delete(api_env(rq->api)->batches, &a, &rq->fault);
 	if (r == -ENOENT)
 		return fault_set(
 			&rq->fault, r, "", NULL, "no device %.80s", request_param(rq, "id"));

@@ -119,6 +119,7 @@ unsigned reply_status_of(int r)
 		return 413;
 	case EAGAIN:
 	case ESHUTDOWN:
+	case EROFS:
 		return 503;
 	case ENOSPC:
 		return 507;

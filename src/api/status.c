@@ -4,6 +4,7 @@
 #include "api/batch_json.h"
 #include "api/otlp_json.h"
 #include "net/lab.h"
+#include "sim/fleet/store.h"
 #include <string.h>
 
 struct progress {
@@ -109,6 +110,35 @@ static void put_counters(struct text *t, const struct api_env *env)
 	text_put(t, s.owner ? "}}" : "}");
 }
 
+static void put_damage(void *arg, const char *what)
+{
+	struct text *t = arg;
+	if (t->len > 0 && t->s[t->len - 1] != '[')
+		text_put(t, ",");
+	text_json(t, what);
+}
+
+static void put_state(struct text *t, const struct api_env *env)
+{
+	struct store_status status;
+	store_status(env->store, &status);
+	text_key(t, "state");
+	text_put(t, "{");
+	text_kv_str(t, "dir", status.dir);
+	text_kv_str(t, "writes", status.refuses ? "refused" : status.refusal[0] ? "fail" : "work");
+	if (status.refusal[0])
+		text_kv_str(t, "message", status.refusal);
+	text_kv_u64(t, "boots", status.boots);
+	text_kv_u64(t, "not_loaded_total", status.n_damaged);
+	text_key(t, "not_loaded");
+	text_put(t, "[");
+	store_each_damage(env->store, put_damage, t);
+	text_put(t, "]");
+	if (status.kept_aside[0])
+		text_kv_str(t, "kept_aside", status.kept_aside);
+	text_put(t, "}");
+}
+
 static int status_get(struct request *rq)
 {
 	const struct api_env *env = api_env(rq->api);
@@ -130,6 +160,8 @@ static int status_get(struct request *rq)
 		trace_status(env->trace, &trace);
 		otlp_json(t, &trace);
 	}
+	if (env->store)
+		put_state(t, env);
 	text_put(t, "}");
 	reply_data_end(rq);
 	return 0;
@@ -144,7 +176,12 @@ const struct schema status_schemas[] = {
 		   ", fleet:{types:int 'In use', interfaces:int, bytes:int 'Memory it holds'"
 		   ", seed:int}, uptime_seconds:int, lab:map<any> 'The lab network'"
 		   ", counters:map<map<int>> 'By owner and name; see /metrics'"
-		   ", otlp?:Otlp}"},
+		   ", otlp?:Otlp, state?:State}"},
+	{"State", "{dir:str, writes:str 'work, fail (the last one did) or refused'"
+		  ", message?:str 'Why they fail or are refused'"
+		  ", boots:int 'snmpEngineBoots of this start', not_loaded_total:int"
+		  ", not_loaded:[str] 'What is damaged or could not be made again, at most 64'"
+		  ", kept_aside?:str 'The damaged file, when this start repaired'}"},
 	{0},
 };
 static const struct route_answer status_answers[] = {

@@ -95,6 +95,45 @@ void batches_stop(struct batches *b)
 	lock_drop(&b->lock);
 }
 
+void batches_restore(struct batches *b, uint32_t last_id)
+{
+	LOCK_SCOPE(&b->lock);
+	b->last_id = MAX(b->last_id, last_id);
+	b->restoring = true;
+}
+
+void batches_restored(struct batches *b)
+{
+	LOCK_SCOPE(&b->lock);
+	b->restoring = false;
+}
+
+static int refuse_restoring(struct fault *reterr_fault)
+{
+	return fault_set(reterr_fault, -EAGAIN, "", NULL,
+		"the fleet of the state directory is coming back: try again");
+}
+
+static int delete_refused(struct batches *b, struct fault *reterr_fault)
+{
+	LOCK_SCOPE(&b->lock);
+	return b->restoring ? refuse_restoring(reterr_fault) : 0;
+}
+
+static bool job_copy(const struct mem *mem, const struct batch_ask *ask, struct batch_job *j)
+{
+	j->types = mem_copy(mem, ask->add.types, ask->add.n_types * sizeof(const struct type *));
+	for (uint32_t i = 0; j->types && i < j->add.n_types; i++)
+		if (j->types[i])
+			(void)type_ref(j->types[i]);
+	if (ask->runs)
+		j->runs = mem_copy(mem, ask->runs, MAX(ask->n_runs, 1u) * sizeof(*j->runs));
+	j->n_runs = ask->n_runs;
+	if (ask->auto_flags)
+		j->auto_flags = mem_strdup(mem, ask->auto_flags);
+	return j->types && (j->runs || !ask->runs) && (j->auto_flags || !ask->auto_flags);
+}
+
 static struct batch_job *job_new(
 	struct batches *b, const struct batch_ask *ask, const struct addr *last)
 {
@@ -102,12 +141,10 @@ static struct batch_job *job_new(
 	if (!j)
 		return NULL;
 	j->add = ask->add;
-	j->types = mem_copy(
-		b->env.mem, ask->add.types, ask->add.n_types * sizeof(const struct type *));
-	if (!j->types)
+	if (!job_copy(b->env.mem, ask, j))
 		return batch_job_free(b, j);
-	for (uint32_t i = 0; i < j->add.n_types; i++)
-		(void)type_ref(j->types[i]);
+	j->is_kept = ask->id != 0 || !b->env.store;
+	j->info.id = ask->id;
 	j->add.types = j->types;
 	j->info.first = ask->add.start;
 	j->info.last = *last;
@@ -187,13 +224,16 @@ static int job_queue(struct batches *b, struct batch_job *j, struct fault *reter
 		return fault_set(reterr_fault, -ESHUTDOWN, "", NULL, "no batch is taken now");
 	if (b->deleting)
 		return fault_set(reterr_fault, -EBUSY, "", NULL, "all devices are being deleted");
+	if (b->restoring && !j->info.id)
+		return refuse_restoring(reterr_fault);
 	struct batch_job **at = &b->active;
 	for (; *at; at = &(*at)->next)
 		if (addr_cmp(&j->info.first, &(*at)->info.last) <= 0 &&
 			addr_cmp(&(*at)->info.first, &j->info.last) <= 0)
 			return refuse_meeting(b, j, *at, reterr_fault);
 	/* A batch is known to the fleet by 32 bits, of which 0 means none. */
-	j->info.id = b->last_id + 1 + ((uint32_t)(b->last_id + 1) == 0);
+	if (!j->info.id)
+		j->info.id = b->last_id + 1 + ((uint32_t)(b->last_id + 1) == 0);
 	j->add.batch = (uint32_t)j->info.id;
 	j->info.asked_ns = clk_ns(b->env.clk);
 	/* The threads look at the job under the lock first: it may still change here. */
@@ -201,7 +241,7 @@ static int job_queue(struct batches *b, struct batch_job *j, struct fault *reter
 	if (r < 0)
 		return fault_set(reterr_fault, r == -EPIPE ? -ESHUTDOWN : r, "", NULL,
 			"%u create batches wait already", BATCH_WAITING_MAX);
-	b->last_id = j->info.id;
+	b->last_id = MAX(b->last_id, j->info.id);
 	*at = j;
 	stat_add(&b->waiting_batches, 1);
 	return 0;
@@ -273,18 +313,19 @@ void batch_each_active(
 		fn(arg, &j->info);
 }
 
-int batches_delete(struct batches *b, const struct addr *a)
+int batches_delete(struct batches *b, const struct addr *a, struct fault *reterr_fault)
 {
-	struct fleet_gone gone = {batch_on_gone, b};
+	uint64_t n;
 	SPAN_WORK("delete device");
-	int r = fleet_del(b->env.fleet, a, &gone);
-	batch_undo_dead(b);
-	return r;
+	int r = delete_refused(b, reterr_fault);
+	return r < 0 ? r : batch_delete(b, a, &n, reterr_fault);
 }
 
-uint64_t batches_delete_all(struct batches *b)
+int batches_delete_all(struct batches *b, uint64_t *ret_n, struct fault *reterr_fault)
 {
-	struct fleet_gone gone = {batch_on_gone, b};
+	int r = delete_refused(b, reterr_fault);
+	if (r < 0)
+		return r;
 	lock_take(&b->lock);
 	while (b->deleting)
 		cond_wait(&b->ended, &b->lock);
@@ -293,10 +334,9 @@ uint64_t batches_delete_all(struct batches *b)
 		cond_wait(&b->ended, &b->lock);
 	lock_drop(&b->lock);
 	SPAN_WORK("delete all devices");
-	uint64_t n = fleet_del_all(b->env.fleet, &gone);
-	batch_undo_dead(b);
+	r = batch_delete(b, NULL, ret_n, reterr_fault);
 	LOCK_SCOPE(&b->lock);
 	b->deleting = false;
 	cond_wake_all(&b->ended);
-	return n;
+	return r;
 }

@@ -10,10 +10,21 @@
 
 struct batches;
 enum batch_state { BATCH_WAITING, BATCH_RUNNING, BATCH_DONE, BATCH_FAILED };
+struct batch_run { /* of devices of a range, by number */
+	uint32_t first, n;
+};
 struct batch_ask {
 	struct fleet_add add; /* types: an array that batch_submit copies, taking references; batch
 				 is set by batch_submit */
 	bool detached;	      /* the span that it is asked in does not wait for it */
+	/* A create of an earlier start, which comes back from the store: its id, and the devices it
+	 * still has (copied; NULL: all). 0: a new one. */
+	uint32_t id;
+	const struct batch_run *runs;
+	uint32_t n_runs;
+	/* Of the fleet that the -auto flags ask for: those flags (copied). The store keeps them
+	 * with it, and its port as that of all agents. NULL: another. */
+	const char *auto_flags;
 };
 struct batch_info {
 	uint64_t id; /* from 1 */
@@ -40,6 +51,9 @@ struct batches_env { /* borrowed */
 	void *arg;
 	/* Bytes that may still be taken from the system, see batch_memory.h. NULL: no limit. */
 	uint64_t (*available_bytes)(void *arg);
+	/* Creates and deletes are kept; both NULL: they are not. */
+	struct keeper *keeper;
+	struct store *store;
 };
 extern const struct counter batches_counters[];
 MUST_CHECK int batches_new(const struct batches_env *env, struct batches **ret_batches);
@@ -47,6 +61,10 @@ MUST_CHECK int batches_new(const struct batches_env *env, struct batches **ret_b
 struct batches *batches_free(struct batches *b);
 CLEANUP(batches);
 MUST_CHECK int batches_start(struct batches *b);
+/* Creates of earlier starts, with ids up to last_id, are to come back: until batches_restored,
+ * nothing else is taken, and nothing is deleted (-EAGAIN). */
+void batches_restore(struct batches *b, uint32_t last_id);
+void batches_restored(struct batches *b);
 /* Lets the slice in work end; what runs or waits fails, its done is called. */
 void batches_stop(struct batches *b);
 
@@ -63,8 +81,10 @@ MUST_CHECK int batch_get(struct batches *b, uint64_t id, struct batch_info *ret_
 void batch_each_active(
 	struct batches *b, void (*fn)(void *arg, const struct batch_info *info), void *arg);
 
-/* Deletes a device. -ENOENT. Any thread, not within RCU_SCOPE. */
-MUST_CHECK int batches_delete(struct batches *b, const struct addr *a);
+/* Deletes a device. -ENOENT; with a store also its errors and those of keeper_submit, with a fault,
+ * and the device stays. Any thread but the keeper's, not within RCU_SCOPE. */
+MUST_CHECK int batches_delete(struct batches *b, const struct addr *a, struct fault *reterr_fault);
 /* Deletes every device; batches in progress fail first ("all devices are being deleted"), so that
- * the fleet is empty when this returns, but for what was submitted since. Returns how many went. */
-uint64_t batches_delete_all(struct batches *b);
+ * the fleet is empty when this returns, but for what was submitted since. *ret_n: how many went.
+ * Errors as above: all devices stay, but for those of the batches. */
+MUST_CHECK int batches_delete_all(struct batches *b, uint64_t *ret_n, struct fault *reterr_fault);

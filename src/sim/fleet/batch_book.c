@@ -103,6 +103,12 @@ void batch_book_close(struct batch_book *b, uint32_t batch, uint64_t created)
 	settle(b, at);
 }
 
+int64_t batch_book_live(const struct batch_book *b, uint32_t batch)
+{
+	struct batch_holding **at = find(b, batch);
+	return !at ? 0 : (*at)->open ? -1 : (*at)->live;
+}
+
 void batch_book_gone(struct batch_book *b, uint32_t batch, uint64_t n)
 {
 	struct batch_holding **at = find(b, batch);

@@ -26,6 +26,8 @@ MUST_CHECK int batch_book_open(struct batch_book *b, uint32_t batch, const struc
 void batch_book_forget(struct batch_book *b, uint32_t batch);
 /* The create ended, having made so many devices in all. */
 void batch_book_close(struct batch_book *b, uint32_t batch, uint64_t created);
+/* Devices that live of a batch whose create ended; 0 when it is not known, -1 while it is open. */
+int64_t batch_book_live(const struct batch_book *b, uint32_t batch);
 /* n devices of the batch are gone. */
 void batch_book_gone(struct batch_book *b, uint32_t batch, uint64_t n);
 /* A holding that has lost its last device and is to be undone, then freed by the caller; NULL:

@@ -13,6 +13,10 @@ struct batch_job {
 	struct batch_info info; /* under the lock */
 	struct fleet_add add;
 	const struct type **types; /* owned, with references */
+	struct batch_run *runs;	   /* owned; NULL: all */
+	uint32_t n_runs;
+	bool is_kept;	  /* already, as it comes from the store */
+	char *auto_flags; /* owned; may be NULL */
 	void (*done)(void *arg, uint64_t id);
 	void *done_arg;
 	struct span *span;	/* below the asker's; ends with the job */
@@ -29,7 +33,7 @@ struct batches {
 	struct batch_book book;
 	struct queue *queue; /* of struct batch_job; NULL: not started */
 	struct thread *threads[BATCH_THREADS];
-	bool stopping, deleting;
+	bool stopping, deleting, restoring;
 	uint64_t waiting_batches, running_batches, done_batches, failed_batches, refused_batches;
 };
 
@@ -41,3 +45,8 @@ struct batch_job *batch_job_free(struct batches *b, struct batch_job *j); /* tak
 void batch_on_gone(void *arg, uint32_t batch, uint64_t n);
 /* Undoes what lost its last device. Not with the lock. */
 void batch_undo_dead(struct batches *b);
+/* batch_keep.c: puts what the job has created into the store. From a job thread. */
+MUST_CHECK int batch_keep(struct batches *b, const struct batch_job *j, struct fault *reterr_fault);
+/* batch_delete.c: deletes the device, or all (NULL), from the store and then from the fleet. */
+MUST_CHECK int batch_delete(
+	struct batches *b, const struct addr *a, uint64_t *ret_n, struct fault *reterr_fault);

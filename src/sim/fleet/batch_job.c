@@ -12,8 +12,11 @@ void batch_job_drop_types(struct batches *b, struct batch_job *j)
 
 struct batch_job *batch_job_free(struct batches *b, struct batch_job *j)
 {
-	if (j)
+	if (j) {
 		batch_job_drop_types(b, j);
+		(void)mem_free(b->env.mem, j->runs);
+		(void)mem_free(b->env.mem, j->auto_flags);
+	}
 	return mem_free(b->env.mem, j);
 }
 
@@ -52,15 +55,15 @@ static int job_goes_on(struct batches *b, struct fault *reterr_fault)
 	return 0;
 }
 
-static int job_slices(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+static int job_run_of(struct batches *b, struct batch_job *j, const struct batch_run *run,
+	struct fault *reterr_fault)
 {
-	struct fleet_added added = {0};
-	SPAN_WORK("add devices");
-	for (uint32_t at = 0, n; at < j->add.count; at += n) {
+	struct fleet_added added = j->info.added;
+	for (uint32_t at = run->first, n; at < run->first + run->n; at += n) {
 		int r = job_goes_on(b, reterr_fault);
 		if (r < 0)
 			return r;
-		n = MIN(BATCH_SLICE, j->add.count - at);
+		n = MIN(BATCH_SLICE, run->first + run->n - at);
 		r = fleet_add_slice(b->env.fleet, &j->add, at, n, &added);
 		if (r < 0)
 			return fault_set(reterr_fault, r, "", NULL,
@@ -70,6 +73,18 @@ static int job_slices(struct batches *b, struct batch_job *j, struct fault *rete
 		j->info.done = at + n;
 	}
 	return 0;
+}
+
+static int job_slices(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
+{
+	const struct batch_run all = {0, j->add.count};
+	int r = 0;
+	SPAN_WORK("add devices");
+	if (!j->runs)
+		return job_run_of(b, j, &all, reterr_fault);
+	for (uint32_t i = 0; r == 0 && i < j->n_runs; i++)
+		r = job_run_of(b, j, &j->runs[i], reterr_fault);
+	return r;
 }
 
 /* Deletes what a failed job created: nothing half-made is left. */
@@ -105,6 +120,8 @@ static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr
 		return r;
 	}
 	r = job_slices(b, j, reterr_fault);
+	if (r == 0 && !j->is_kept)
+		r = batch_keep(b, j, reterr_fault);
 	if (r < 0)
 		job_take_back(b, j);
 	lock_take(&b->lock);

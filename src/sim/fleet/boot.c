@@ -72,16 +72,31 @@ static int name_flag(int r, struct fault *f)
 	return r;
 }
 
+void boot_text(const struct boot_conf *c, struct text *t)
+{
+	char start[ADDR_TEXT_BYTES];
+	text_put(t, "{");
+	text_kv_str(t, "start_ip", addr_text(&c->start, start));
+	text_kv_u64(t, "count", c->count);
+	if (c->netmask_given)
+		text_kv_u64(t, "netmask", c->netmask);
+	text_kv_str(t, "type", c->type);
+	text_kv_bool(t, "round_robin", c->round_robin);
+	text_kv_str(t, "category", c->category);
+	text_put(t, "}");
+}
+
 int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *types,
-	struct batches *batches, const struct mem *mem, void (*done)(void *arg, uint64_t id),
-	void *done_arg, uint64_t *ret_id, struct fault *reterr_fault)
+	struct batches *batches, const struct mem *mem, const char *auto_flags,
+	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
+	struct fault *reterr_fault)
 {
 	struct pick pick;
 	struct pick_ask ask = {c->type, c->round_robin, c->category};
 	int r = pick_types(types, mem, &ask, &pick, reterr_fault);
 	if (r < 0)
 		return name_flag(r, reterr_fault);
-	struct batch_ask batch = {
+	struct batch_ask batch = {.auto_flags = auto_flags,
 		.add = {
 			.start = c->start,
 			.conf.netmask_len = c->netmask_given ? (uint8_t)c->netmask

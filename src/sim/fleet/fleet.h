@@ -93,9 +93,10 @@ struct fleet_add {
 	struct addr start;  /* used as given, even a network address */
 	bool netmask_given; /* by the user: the range must fit it (fleet_range_check) */
 	uint32_t count;
-	struct device_conf conf;	 /* of all of them, but for the type; netmask_len: see
-					    fleet_nth_addr */
-	const struct type *const *types; /* device i gets types[i % n_types] */
+	struct device_conf conf; /* of all of them, but for the type; netmask_len: see
+				    fleet_nth_addr */
+	/* Device i gets types[i % n_types]; where that is NULL, there is no device i. */
+	const struct type *const *types;
 	uint32_t n_types;
 	uint32_t batch; /* kept in the rows; told when they go */
 };

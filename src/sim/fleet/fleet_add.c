@@ -28,6 +28,8 @@ static int take_settings(struct slice *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < add->n_types; i++) {
 		struct device_conf conf = add->conf;
+		if (!add->types[i])
+			continue;
 		conf.type = add->types[i];
 		s->settings[i] = fleet_setting_get(s->f, &conf);
 		if (!s->settings[i])
@@ -36,6 +38,7 @@ static int take_settings(struct slice *s)
 	return 0;
 }
 
+/* NULL: the device is left out. */
 static struct fleet_setting *setting_for(const struct slice *s, uint32_t i)
 {
 	return s->settings[(s->first + i) % s->add->n_types];
@@ -69,6 +72,16 @@ static void survey_one(struct slice *s, uint32_t i, const struct addr *a, struct
 	}
 }
 
+/* Pages that are not there and get no rows. */
+static void drop_empty(struct slice *s)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n_changes; i++)
+		if (s->changes[i].old || s->changes[i].adds)
+			s->changes[n++] = s->changes[i];
+	s->n_changes = n;
+}
+
 /* Lists the pages that the slice meets, and what is missing in each. */
 static int survey(struct slice *s)
 {
@@ -91,8 +104,10 @@ static int survey(struct slice *s)
 			c->base = base;
 			c->old = fleet_index_page(&s->f->index, &base);
 		}
-		survey_one(s, i, &a, c);
+		if (setting_for(s, i))
+			survey_one(s, i, &a, c);
 	}
+	drop_empty(s);
 	return 0;
 }
 
@@ -138,13 +153,15 @@ static void place_rows(struct slice *s)
 	struct addr a = s->start;
 	struct fleet_change *c = s->changes;
 	for (uint32_t i = 0; i < s->n; i++, a = fleet_next_addr(&a, s->add->conf.netmask_len)) {
-		if (memcmp(a.b, c->base.b, 15) != 0)
+		struct fleet_setting *setting = setting_for(s, i);
+		if (!setting)
+			continue;
+		while (memcmp(a.b, c->base.b, 15) != 0)
 			c++;
 		if (fleet_page_row(c->page, a.b[15]))
 			continue;
 		struct device *d = s->rows;
 		s->rows = d->chain;
-		struct fleet_setting *setting = setting_for(s, i);
 		setting->devices++;
 		*d = device_made(s, &a, &setting->conf);
 		fleet_page_put(c->page, a.b[15], d);

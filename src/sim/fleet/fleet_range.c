@@ -62,6 +62,21 @@ int fleet_nth_addr(const struct addr *start, uint8_t netmask_len, uint32_t i, st
 	return 0;
 }
 
+uint32_t fleet_count_below(
+	const struct addr *start, uint8_t netmask_len, uint32_t count, const struct addr *a)
+{
+	uint32_t below = 0, not_below = count;
+	while (below < not_below) {
+		uint32_t mid = below + (not_below - below) / 2;
+		struct addr at;
+		if (fleet_nth_addr(start, netmask_len, mid, &at) == 0 && addr_cmp(&at, a) < 0)
+			below = mid + 1;
+		else
+			not_below = mid;
+	}
+	return below;
+}
+
 struct addr fleet_next_addr(const struct addr *a, uint8_t netmask_len)
 {
 	/* The usual case is settled on the last byte: neither a carry nor a broadcast host. */

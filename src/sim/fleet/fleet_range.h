@@ -25,6 +25,9 @@ static inline uint8_t fleet_default_netmask(const struct addr *a)
  * -ERANGE past the end of the family's space, -EINVAL: netmask_len is no length of the family. */
 MUST_CHECK int fleet_nth_addr(
 	const struct addr *start, uint8_t netmask_len, uint32_t i, struct addr *ret_addr);
+/* How many of the first count devices of such a range have addresses below a. */
+uint32_t fleet_count_below(
+	const struct addr *start, uint8_t netmask_len, uint32_t count, const struct addr *a);
 /* What follows a in such a range: the address of device i + 1 if a is that of device i. Wraps at
  * the end of the space. */
 struct addr fleet_next_addr(const struct addr *a, uint8_t netmask_len);

@@ -110,9 +110,11 @@ static struct change *take_group(struct keeper *k, bool *ret_stopping)
 	LOCK_SCOPE(&k->lock);
 	struct change *first = k->first, **at = &k->first;
 	uint32_t n = 0;
-	while (*at && n < KEEPER_GROUP) {
+	for (bool alone = false; *at && n < KEEPER_GROUP && !alone; n++) {
+		alone = (*at)->alone;
+		if (alone && n > 0)
+			break;
 		at = &(*at)->next;
-		n++;
 	}
 	k->first = *at;
 	*at = NULL;

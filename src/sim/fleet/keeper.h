@@ -33,6 +33,7 @@ struct keeping; /* a group in work */
 struct change {
 	struct change *next; /* the keeper's */
 	struct addr addr;    /* of the device; all zero: of none */
+	bool alone;	     /* in a group of its own: what comes next sees what done has done */
 	/* Judges and carries out, within RCU_SCOPE: puts what is to survive into the store, and
 	 * replaces the device's state by keeping_put. d is NULL when there is no such device.
 	 * Negative: refused, and nothing was put or replaced. */

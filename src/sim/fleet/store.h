@@ -94,6 +94,10 @@ MUST_CHECK int store_get(struct store *s, enum store_kind kind, struct store_key
 	int (*fn)(void *arg, const void *value, size_t bytes), void *arg); /* -ENOENT */
 MUST_CHECK int store_each(struct store *s, enum store_kind kind,
 	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg);
+/* The last whose key is from first to last. -ENOENT. */
+MUST_CHECK int store_get_last(struct store *s, enum store_kind kind, struct store_key first,
+	struct store_key last,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg);
 struct store_set {
 	struct addr device;
 	uint32_t oid[128];

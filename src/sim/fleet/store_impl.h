@@ -11,7 +11,7 @@
 #define STORE_DAMAGE_KEPT 64u
 #define STORE_KEY_BYTES_MAX 1024u
 
-enum store_stmt { STMT_PUT, STMT_DEL, STMT_DEL_BETWEEN, STMT_GET, STMT_EACH, STMT_N };
+enum store_stmt { STMT_PUT, STMT_DEL, STMT_DEL_BETWEEN, STMT_GET, STMT_EACH, STMT_LAST, STMT_N };
 struct store {
 	struct store_env env;
 	char *dir; /* resolved */

@@ -87,6 +87,9 @@ int store_prepare(struct store *s)
 			"DELETE FROM record WHERE kind = ?1 AND key >= ?2 AND key <= ?3",
 		[STMT_GET] = "SELECT value, crc FROM record WHERE kind = ?1 AND key = ?2",
 		[STMT_EACH] = "SELECT key, value, crc FROM record WHERE kind = ?1 ORDER BY key",
+		[STMT_LAST] = "SELECT key, value, crc FROM record"
+			      " WHERE kind = ?1 AND key >= ?2 AND key <= ?3"
+			      " ORDER BY key DESC LIMIT 1",
 	};
 	for (unsigned i = 0; i < STMT_N; i++)
 		if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i],
@@ -239,22 +242,45 @@ int store_get(struct store *s, enum store_kind kind, struct store_key key,
 	return r;
 }
 
-int store_each(struct store *s, enum store_kind kind,
-	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg)
+/* Runs a statement whose rows have key, value and checksum. */
+static int each_row(struct store *s, sqlite3_stmt *st, enum store_kind kind,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg,
+	uint32_t *n)
 {
-	sqlite3_stmt *st = s->stmt[STMT_EACH];
 	int r = 0, code = SQLITE_DONE;
 	s->vfs.error = 0;
-	(void)sqlite3_bind_int(st, 1, (int)kind);
 	while (r == 0 && (code = sqlite3_step(st)) == SQLITE_ROW) {
 		struct store_key key = {
 			sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0)};
-		if (row_is_sound(s, st, 1, kind, key))
-			r = fn(arg, key, sqlite3_column_blob(st, 1),
-				(size_t)sqlite3_column_bytes(st, 1));
+		if (!row_is_sound(s, st, 1, kind, key))
+			continue;
+		++*n;
+		r = fn(arg, key, sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1));
 	}
 	if (r == 0 && code != SQLITE_DONE)
 		r = store_failed(s, sqlite3_extended_errcode(s->db));
 	(void)sqlite3_reset(st);
+	(void)sqlite3_clear_bindings(st);
 	return r;
+}
+
+int store_get_last(struct store *s, enum store_kind kind, struct store_key first,
+	struct store_key last,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg)
+{
+	sqlite3_stmt *st = s->stmt[STMT_LAST];
+	uint32_t n = 0;
+	(void)sqlite3_bind_int(st, 1, (int)kind);
+	bind_blob(st, 2, first.p, first.bytes);
+	bind_blob(st, 3, last.p, last.bytes);
+	int r = each_row(s, st, kind, fn, arg, &n);
+	return r == 0 && n == 0 ? -ENOENT : r;
+}
+
+int store_each(struct store *s, enum store_kind kind,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg)
+{
+	uint32_t n = 0;
+	(void)sqlite3_bind_int(s->stmt[STMT_EACH], 1, (int)kind);
+	return each_row(s, s->stmt[STMT_EACH], kind, fn, arg, &n);
 }

@@ -82,6 +82,13 @@ static void hooks_done(struct hooks *h)
 	lock_done(&h->lock);
 }
 
+static uint64_t gone_all(struct batches *b)
+{
+	uint64_t n = UINT64_MAX;
+	ck_assert_int_eq(batches_delete_all(b, &n, NULL), 0);
+	return n;
+}
+
 static struct batches_env bx_env(struct bx *t)
 {
 	return (struct batches_env){.mem = t->x.f.mem,
@@ -287,19 +294,19 @@ START_TEST(prepared_ranges_live_as_long_as_their_devices)
 	struct addr a = fx_addr("10.0.0.1");
 	for (unsigned i = 0; i < 10; i++, a = addr_add(&a, 1)) {
 		ck_assert_uint_eq(t.h.undone, 1);
-		ck_assert_int_eq(batches_delete(t.b, &a), 0);
-		ck_assert_int_eq(batches_delete(t.b, &a), -ENOENT);
+		ck_assert_int_eq(batches_delete(t.b, &a, NULL), 0);
+		ck_assert_int_eq(batches_delete(t.b, &a, NULL), -ENOENT);
 	}
 	ck_assert_uint_eq(t.h.undone, 2);
 	struct addr last = fx_addr("10.0.0.10");
 	ck_assert(addr_eq(&t.h.last, &last));
 	(void)run(&t, "10.5.0.1", 3);
-	ck_assert_uint_eq(batches_delete_all(t.b), 13);
+	ck_assert_uint_eq(gone_all(t.b), 13);
 	ck_assert_uint_eq(t.h.undone, 4);
 	ck_assert_uint_eq(t.h.prepared, 4);
 	ck_assert_uint_eq(fleet_count(t.x.fleet), 0);
 	ck_assert_int_eq(fake_type_refs_all(), 0);
-	ck_assert_uint_eq(batches_delete_all(t.b), 0);
+	ck_assert_uint_eq(gone_all(t.b), 0);
 	bx_free(&t);
 }
 END_TEST
@@ -307,7 +314,7 @@ END_TEST
 static void *delete_all(void *arg)
 {
 	struct bx *t = arg;
-	(void)batches_delete_all(t->b);
+	(void)gone_all(t->b);
 	LOCK_SCOPE(&t->h.lock);
 	t->h.ended += 100;
 	cond_wake_all(&t->h.changed);
@@ -421,12 +428,12 @@ START_TEST(many_batches_keep_their_books)
 	}
 	ck_assert_uint_eq(t.h.undone, 0);
 	struct addr a = fx_addr("10.0.7.1"), next = addr_add(&a, 1);
-	ck_assert_int_eq(batches_delete(t.b, &next), 0);
+	ck_assert_int_eq(batches_delete(t.b, &next, NULL), 0);
 	ck_assert_uint_eq(t.h.undone, 0);
-	ck_assert_int_eq(batches_delete(t.b, &a), 0);
+	ck_assert_int_eq(batches_delete(t.b, &a, NULL), 0);
 	ck_assert_uint_eq(t.h.undone, 1);
 	ck_assert(addr_eq(&t.h.first, &a) && addr_eq(&t.h.last, &next));
-	ck_assert_uint_eq(batches_delete_all(t.b), N * 2 - 2);
+	ck_assert_uint_eq(gone_all(t.b), N * 2 - 2);
 	ck_assert_uint_eq(t.h.undone, N);
 	bx_free(&t);
 }
@@ -460,7 +467,7 @@ static int life(struct fake *f, void *arg UNUSED)
 		r = info.state == BATCH_DONE ? 0 : info.fault.code;
 	}
 	if (t.b)
-		(void)batches_delete_all(t.b);
+		(void)gone_all(t.b);
 	ck_assert_uint_eq(t.h.prepared, t.h.undone);
 	ck_assert_int_eq(fake_type_refs_all(), 0);
 	(void)batches_free(t.b);
