@@ -3,6 +3,7 @@
 #include "api/device_json.h"
 #include "api/devices.h"
 #include "base/rcu.h"
+#include "sim/fleet/dev_ifs.h"
 #include "sim/fleet/ident.h"
 #include "sim/fleet/ifcount.h"
 #include <errno.h>
@@ -43,11 +44,16 @@ static void put_snmp(struct text *t, const struct device *d)
 	text_put(t, "}");
 }
 
-static void put_interface(struct text *t, const struct ifcount *c, const struct type_if *i)
+static void put_interface(struct text *t, const struct ifcount *c, const struct device *d,
+	uint32_t slot, uint64_t now_ns)
 {
+	const struct type_if *i = &d->conf->type->ifs[slot];
+	const struct dev_state *state = RCU_GET(d->state);
 	struct ifcount_lane in, out;
-	ifcount_lane(c, i, IF_IN, &in);
-	ifcount_lane(c, i, IF_OUT, &out);
+	struct ifstate s;
+	ifstate_get(d, state ? state->ifs : NULL, slot, now_ns, &s);
+	ifcount_lane(c, i, s.up_ns, IF_IN, &in);
+	ifcount_lane(c, i, s.up_ns, IF_OUT, &out);
 	text_put(t, "{");
 	text_kv_u64(t, "index", i->index);
 	text_kv_str(t, "name", i->name);
@@ -56,8 +62,8 @@ static void put_interface(struct text *t, const struct ifcount *c, const struct 
 	text_kv_u64(t, "type", i->iana_type);
 	text_kv_u64(t, "mtu", i->mtu);
 	text_kv_u64(t, "speed_bps", i->speed_bps);
-	text_kv_u64(t, "admin_status", i->admin);
-	text_kv_u64(t, "oper_status", i->oper);
+	text_kv_u64(t, "admin_status", s.admin);
+	text_kv_u64(t, "oper_status", s.oper);
 	text_kv_u64(t, "in_octets", in.octets);
 	text_kv_u64(t, "out_octets", out.octets);
 	text_put(t, "}");
@@ -95,7 +101,7 @@ static int write_device(struct request *rq, uint64_t after, uint64_t limit)
 	uint64_t now_ns = fleet_now_ns(env->fleet), n = 0, last = 0;
 	bool more = false;
 	struct ifcount count;
-	ifcount_init(&count, d, now_ns);
+	ifcount_init(&count, d);
 	struct text *t = reply_data(rq, 200, NULL);
 	text_put(t, "{");
 	device_json(t, d);
@@ -113,7 +119,7 @@ static int write_device(struct request *rq, uint64_t after, uint64_t limit)
 			break;
 		}
 		text_put(t, n++ ? "," : "");
-		put_interface(t, &count, &type->ifs[i]);
+		put_interface(t, &count, d, i, now_ns);
 		last = type->ifs[i].index;
 	}
 	text_put(t, "]}}");

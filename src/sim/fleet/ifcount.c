@@ -44,13 +44,12 @@ static uint64_t weigh(uint64_t local_ns, int16_t day)
 	return local_ns + (uint64_t)((day * area) >> 16);
 }
 
-void ifcount_init(struct ifcount *c, const struct device *d, uint64_t now_ns)
+void ifcount_init(struct ifcount *c, const struct device *d)
 {
 	/* A degree of longitude is four minutes of solar time; a day more keeps it above 0. */
 	int64_t shift_ns = DAY_NS + (int64_t)(ident_city(d)->lon * 240.0 * (double)NS_PER_SEC);
 	c->profile = d->conf->type->profile;
 	c->seed = rnd_u64(d->seed, STREAM_IF, 0);
-	c->up_ns = now_ns > d->boot_ns ? now_ns - d->boot_ns : 0;
 	c->local_ns = d->boot_ns + (uint64_t)shift_ns;
 	c->weighed = weigh(c->local_ns, c->profile->day);
 }
@@ -115,17 +114,18 @@ static struct lane draw(const struct ifcount *c, const struct type_if *i, enum i
 		.idle = i->load == IF_LOAD_PROFILE && (in & 0xff) < c->profile->idle};
 }
 
-static uint64_t octets_of(const struct ifcount *c, const struct type_if *i, struct lane l)
+static uint64_t octets_of(
+	const struct ifcount *c, const struct type_if *i, struct lane l, uint64_t up_ns)
 {
 	const struct if_profile *p = c->profile;
-	if (i->oper != IF_UP || i->admin != IF_UP || i->load == IF_LOAD_NONE)
+	if (up_ns == 0 || i->load == IF_LOAD_NONE)
 		return 0;
 	uint64_t octets_q40 = rate(i->speed_bps, pick(l.hash, 40, p->util_min, p->util_max));
 	if (l.idle) /* 60 to 400 octets a second */
 		octets_q40 = MIN(octets_q40, pick(l.hash, 32, 60, 400) * 1099);
 	if (i->load == IF_LOAD_LIGHT)
 		octets_q40 >>= 7;
-	uint64_t ns = weigh(c->local_ns + warp(l.hash, c->up_ns), p->day) - c->weighed;
+	uint64_t ns = weigh(c->local_ns + warp(l.hash, up_ns), p->day) - c->weighed;
 	return mul_shift(ns, octets_q40, 40);
 }
 
@@ -149,20 +149,21 @@ static struct mix mix_of(const struct ifcount *c, const struct type_if *i, struc
 	return (struct mix){all - mcast - bcast, mcast, bcast};
 }
 
-void ifcount_lane(const struct ifcount *c, const struct type_if *i, enum if_direction dir,
-	struct ifcount_lane *ret_lane)
+void ifcount_lane(const struct ifcount *c, const struct type_if *i, uint64_t up_ns,
+	enum if_direction dir, struct ifcount_lane *ret_lane)
 {
 	struct lane l = draw(c, i, dir);
 	struct mix mix = mix_of(c, i, l);
-	uint64_t octets = octets_of(c, i, l);
+	uint64_t octets = octets_of(c, i, l, up_ns);
 	*ret_lane = (struct ifcount_lane){octets, mul_shift(octets, mix.ucast, 32),
 		mul_shift(octets, mix.mcast, 32), mul_shift(octets, mix.bcast, 32)};
 }
 
-uint64_t ifcount_get(const struct ifcount *c, const struct type_if *i, enum if_column col)
+uint64_t ifcount_get(
+	const struct ifcount *c, const struct type_if *i, uint64_t up_ns, enum if_column col)
 {
 	struct lane l = draw(c, i, (col - IF_COL_IN_OCTETS) % 2 ? IF_OUT : IF_IN);
-	uint64_t octets = octets_of(c, i, l);
+	uint64_t octets = octets_of(c, i, l, up_ns);
 	if (col <= IF_COL_OUT_OCTETS)
 		return octets;
 	struct mix mix = mix_of(c, i, l);

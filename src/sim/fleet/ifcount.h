@@ -1,7 +1,7 @@
-/* Interface counters: pure functions of (device seed, interface, boot, instant), so SNMP, flow and
- * telemetry agree without storing anything. They begin at 0 at boot, never fall, follow a day curve
- * in the local time of the device's city and bursts of minutes, and never run faster than ifSpeed.
- * Whole-number arithmetic only, exactly monotone at every nanosecond. */
+/* Interface counters: pure functions of (device seed, interface, boot, time it was up), so SNMP,
+ * flow and telemetry agree without storing anything. They begin at 0 at boot, never fall, follow a
+ * day curve in the local time of the device's city and bursts of minutes, and never run faster than
+ * ifSpeed. Whole-number arithmetic only, exactly monotone at every nanosecond. */
 #pragma once
 #include "sim/fleet/fleet.h"
 #include "sim/fleet/if_profile.h"
@@ -29,20 +29,20 @@ enum if_column {
 	IF_COL_OUT_NUCAST,
 };
 
-/* What all interfaces of a device share at an instant. */
+/* What all interfaces of a device share. */
 struct ifcount {
 	const struct if_profile *profile;
 	uint64_t seed;
-	uint64_t up_ns;	   /* since boot */
 	uint64_t local_ns; /* boot, local solar time of the city */
 	uint64_t weighed;  /* the day curve's integral there */
 };
-void ifcount_init(struct ifcount *c, const struct device *d, uint64_t now_ns);
+void ifcount_init(struct ifcount *c, const struct device *d);
 struct ifcount_lane { /* one direction of an interface */
 	uint64_t octets, ucast, mcast, bcast;
 };
-/* All counters of one direction; 64 bits. */
-void ifcount_lane(const struct ifcount *c, const struct type_if *i, enum if_direction dir,
-	struct ifcount_lane *ret_lane);
+/* All counters of one direction of an interface that has been up for up_ns since boot; 64 bits. */
+void ifcount_lane(const struct ifcount *c, const struct type_if *i, uint64_t up_ns,
+	enum if_direction dir, struct ifcount_lane *ret_lane);
 /* One counter, IF_COL_IN_OCTETS and later; 64 bits, its 32-bit twin is the low half. */
-uint64_t ifcount_get(const struct ifcount *c, const struct type_if *i, enum if_column col);
+uint64_t ifcount_get(
+	const struct ifcount *c, const struct type_if *i, uint64_t up_ns, enum if_column col);

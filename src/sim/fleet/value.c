@@ -1,4 +1,5 @@
 #include "sim/fleet/value.h"
+#include "sim/fleet/dev_sets.h"
 #include "sim/fleet/ident.h"
 #include "sim/fleet/template.h"
 #include <errno.h>
@@ -179,18 +180,22 @@ static struct ber_value if_value(struct value_ask *ask, const struct oid_row *ro
 {
 	struct ber_value v = {.tag = row->tag};
 	const struct type_if *i = &ask->dev->conf->type->ifs[row->slot];
+	struct ifstate state;
+	ifstate_get(ask->dev, ask->state ? ask->state->ifs : NULL, row->slot, ask->now_ns, &state);
 	switch (row->arg) {
 	case IF_COL_ADMIN_STATUS:
-		v.i = i->admin;
+		v.i = state.admin;
 		return v;
 	case IF_COL_OPER_STATUS:
-		v.i = i->oper;
+		v.i = state.oper;
+		return v;
+	case IF_COL_LAST_CHANGE:
+		v.u = (uint32_t)(state.changed_ns / (NS_PER_SEC / 100));
 		return v;
 	case IF_COL_PHYS_ADDRESS:
 		v.len = value_if_mac(ask->dev, row->slot, ask->scratch) ? 6 : 0;
 		v.bytes = ask->scratch;
 		return v;
-	case IF_COL_LAST_CHANGE: /* as it booted (RFC 2863: 0) */
 	case IF_COL_DISCONTINUITY:
 	case IF_COL_ERRORS:
 		v.u = 0;
@@ -199,10 +204,10 @@ static struct ber_value if_value(struct value_ask *ask, const struct oid_row *ro
 		break;
 	}
 	if (!ask->counted) {
-		ifcount_init(&ask->count, ask->dev, ask->now_ns);
+		ifcount_init(&ask->count, ask->dev);
 		ask->counted = true;
 	}
-	v.u = ifcount_get(&ask->count, i, (enum if_column)row->arg);
+	v.u = ifcount_get(&ask->count, i, state.up_ns, (enum if_column)row->arg);
 	if (row->tag == BER_COUNTER32)
 		v.u = (uint32_t)v.u;
 	return v;
@@ -240,11 +245,24 @@ static struct ber_value addr_value(struct value_ask *ask, const struct oid_row *
 	return v;
 }
 
+static bool value_set(const struct value_ask *ask, const struct oidtab *t, uint32_t at,
+	struct ber_value *ret_value)
+{
+	const struct dev_sets *sets = ask->state->sets;
+	const struct dev_set *set =
+		sets ? dev_sets_find(sets, oidtab_key(t, at), t->rows[at].key_len) : NULL;
+	if (set)
+		*ret_value = dev_set_value(sets, set);
+	return set;
+}
+
 int value_get(
 	struct value_ask *ask, const struct oidtab *t, uint32_t at, struct ber_value *ret_value)
 {
 	const struct oid_row *row = &t->rows[at];
 	const struct device *d = ask->dev;
+	if (UNLIKELY(ask->state) && value_set(ask, t, at, ret_value))
+		return 0;
 	switch ((enum oid_kind)row->kind) {
 	case OID_CONST:
 		*ret_value = const_value(t, row);

@@ -1,6 +1,8 @@
 /* The value engine: what a device answers for a row of its type's table, at an instant; and which
  * rows it has, since rows of ipAddrTable are indexed by the device's own address. */
 #pragma once
+#include "base/rcu.h"
+#include "sim/fleet/dev_ifs.h"
 #include "sim/fleet/fleet.h"
 #include "sim/fleet/ifcount.h"
 #include "wire/ber.h"
@@ -10,8 +12,9 @@
  * its values agree. By value, owned by one thread; begin with value_ask_init. */
 struct value_ask {
 	const struct device *dev;
-	uint64_t now_ns; /* fleet time */
-	bool counted;	 /* is count filled? */
+	uint64_t now_ns;	       /* fleet time */
+	const struct dev_state *state; /* what deviates; NULL: nothing */
+	bool counted;		       /* is count filled? */
 	struct ifcount count;
 	uint8_t oid[OID_BER_BYTES];
 	uint8_t scratch[VALUE_SCRATCH_BYTES];
@@ -20,6 +23,7 @@ static inline void value_ask_init(struct value_ask *ask, const struct device *de
 {
 	ask->dev = dev;
 	ask->now_ns = now_ns;
+	ask->state = RCU_GET(dev->state);
 	ask->counted = false;
 }
 
