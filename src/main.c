@@ -193,7 +193,8 @@ static int make_fleet(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = lab_new(&(struct lab_env){&mem_libc, gate_caps(&n->conf.gate)}, &n->conf.lab,
 			&n->lab);
-	struct agent_env agent_env = {&mem_libc, n->stats, n->fleet, udp_socket, n};
+	struct agent_env agent_env = {
+		&mem_libc, n->stats, n->fleet, udp_socket, n, n->keeper, n->store};
 	if (r == 0)
 		r = agent_new(&agent_env, &n->conf.agent, &n->agent);
 	struct batches_env batches_env = {&mem_libc, &clk_system, n->stats, n->fleet, prepare, undo,

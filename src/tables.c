@@ -1,7 +1,7 @@
 #include "tables.h"
 #include "api/exchange.h"
 #include "api/watch.h"
-#include "sim/snmp/respond.h"
+#include "sim/snmp/set_queue.h"
 
 static const struct flag main_flags[] = {
 	FLAG_BOOL(struct main_conf, help, "help", false, "Show this help"),
@@ -27,9 +27,10 @@ const struct flag_set nl6_flags[] = {
 	{log_flags, offsetof(struct nl6_conf, log), "Log", NULL},
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
 
-const struct counter *const nl6_counters[] = {agent_counters, responder_counters, fleet_counters,
-	keeper_counters, store_counters, batches_counters, gate_counters, upload_counters,
-	linked_counters, tracer_counters, export_counters, exchange_counters, watch_counters, NULL};
+const struct counter *const nl6_counters[] = {agent_counters, responder_counters,
+	set_queue_counters, fleet_counters, keeper_counters, store_counters, batches_counters,
+	gate_counters, upload_counters, linked_counters, tracer_counters, export_counters,
+	exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
 	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,

@@ -31,6 +31,7 @@ static void put_snmp(struct text *t, const struct device *d)
 		[DEV_SNMP_OUT_TOO_BIGS] = "out_too_bigs",
 		[DEV_SNMP_OUT_NO_SUCH_NAMES] = "out_no_such_names",
 		[DEV_SNMP_IN_TOTAL_REQ_VARS] = "in_total_req_vars",
+		[DEV_SNMP_IN_TOTAL_SET_VARS] = "in_total_set_vars",
 		[DEV_SNMP_IN_GET_REQUESTS] = "in_get_requests",
 		[DEV_SNMP_IN_GET_NEXTS] = "in_get_nexts",
 		[DEV_SNMP_IN_SET_REQUESTS] = "in_set_requests",

@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COMMUNITY_BYTES 255
 #define SNMP_PORT 161 /* snmp_port 0 or not given */
 
 struct create {
 	struct body_value start_ip, device_count, netmask, resource_file, round_robin, category,
-		snmp_port, pre_allocate, max_workers;
+		snmp_port, write_community, pre_allocate, max_workers;
 };
 #define ABSENT(key, text) \
 	{ \
@@ -36,6 +37,8 @@ const struct body_key devices_create_keys[] = {
 	BODY_KEY_INT(struct create, max_workers, false, 0, 1000,
 		"Without effect: no workers are needed"),
 	BODY_KEY_INT(struct create, snmp_port, false, 0, 65535, "UDP port of the agents, 0: 161"),
+	BODY_KEY_STR(struct create, write_community, false, "^[^\\u0000]{0,255}$",
+		"Community that may SET by SNMPv1 and v2c, empty: nobody; never told again"),
 	ABSENT("flow", "Not in this build"),
 	ABSENT("traps", "Not in this build"),
 	ABSENT("syslog", "Not in this build"),
@@ -67,6 +70,12 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 		add->conf.netmask_len = (uint8_t)len;
 	}
 	add->count = (uint32_t)c->device_count.num;
+	if (c->write_community.given && *c->write_community.str) {
+		if (strlen(c->write_community.str) > COMMUNITY_BYTES)
+			return fault_set(
+				f, -EINVAL, "/write_community", "at most 255 bytes", "is too long");
+		add->conf.write_community = c->write_community.str;
+	}
 	add->conf.snmp_port = c->snmp_port.num ? (uint16_t)c->snmp_port.num : SNMP_PORT;
 	return 0;
 }

@@ -189,3 +189,39 @@ void udp_send(struct udp_batch *b, int fd, struct udp_sent *ret_sent)
 	b->n_out = 0;
 	*ret_sent = s;
 }
+
+int udp_send_one(int fd, const struct addr *local, const struct addr *peer, uint16_t peer_port,
+	const void *p, size_t len)
+{
+	struct sockaddr_storage to;
+	union {
+		struct cmsghdr head;
+		uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	} control = {.bytes = {0}};
+	struct iovec iov = {(void *)p, len};
+	struct msghdr h = {.msg_name = &to,
+		.msg_namelen = addr_to_sockaddr(peer, peer_port, &to),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+	if (addr_is_v4(local)) {
+		struct in_pktinfo info = {0};
+		memcpy(&info.ipi_spec_dst, local->b + 12, 4);
+		*c = (struct cmsghdr){CMSG_LEN(sizeof(info)), IPPROTO_IP, IP_PKTINFO};
+		memcpy(CMSG_DATA(c), &info, sizeof(info));
+		h.msg_controllen = CMSG_SPACE(sizeof(info));
+	} else {
+		struct in6_pktinfo info = {0};
+		memcpy(&info.ipi6_addr, local->b, 16);
+		*c = (struct cmsghdr){CMSG_LEN(sizeof(info)), IPPROTO_IPV6, IPV6_PKTINFO};
+		memcpy(CMSG_DATA(c), &info, sizeof(info));
+		h.msg_controllen = CMSG_SPACE(sizeof(info));
+	}
+	ssize_t n;
+	do
+		n = sendmsg(fd, &h, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}

@@ -44,5 +44,9 @@ void udp_peer(const struct udp_batch *b, unsigned i, struct addr *ret_addr, uint
 uint8_t *udp_out(struct udp_batch *b, unsigned i, size_t *ret_room);
 /* Appends the reply to datagram i, whose bytes lie in its room; at most one for each. */
 void udp_reply(struct udp_batch *b, unsigned i, const uint8_t *p, size_t len);
+/* Sends one datagram to a peer, from a local address, by a socket of this kind. Any thread. Does
+ * not wait. Negative errno. */
+MUST_CHECK int udp_send_one(int fd, const struct addr *local, const struct addr *peer,
+	uint16_t peer_port, const void *p, size_t len);
 /* Sends the replies in order and tells what became of them. Does not wait. */
 void udp_send(struct udp_batch *b, int fd, struct udp_sent *ret_sent);

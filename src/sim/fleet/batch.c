@@ -131,7 +131,10 @@ static bool job_copy(const struct mem *mem, const struct batch_ask *ask, struct 
 	j->n_runs = ask->n_runs;
 	if (ask->auto_flags)
 		j->auto_flags = mem_strdup(mem, ask->auto_flags);
-	return j->types && (j->runs || !ask->runs) && (j->auto_flags || !ask->auto_flags);
+	const char *community = ask->add.conf.write_community;
+	j->add.conf.write_community = community ? mem_strdup(mem, community) : NULL;
+	return j->types && (j->runs || !ask->runs) && (j->auto_flags || !ask->auto_flags) &&
+	       (j->add.conf.write_community || !community);
 }
 
 static struct batch_job *job_new(

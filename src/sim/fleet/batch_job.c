@@ -16,6 +16,7 @@ struct batch_job *batch_job_free(struct batches *b, struct batch_job *j)
 		batch_job_drop_types(b, j);
 		(void)mem_free(b->env.mem, j->runs);
 		(void)mem_free(b->env.mem, j->auto_flags);
+		(void)mem_free(b->env.mem, (void *)j->add.conf.write_community);
 	}
 	return mem_free(b->env.mem, j);
 }

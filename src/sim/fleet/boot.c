@@ -15,6 +15,8 @@ const struct flag boot_flags[] = {FLAG_ADDR(struct boot_conf, start, "auto-start
 		"Give them all device types in turn"),
 	FLAG_STR(struct boot_conf, category, "auto-category", NULL,
 		"With -auto-round-robin: only types of this `CATEGORY`"),
+	FLAG_SECRET(struct boot_conf, write_community, "snmp-write-community", NULL,
+		"Let SNMPv1 and v2c SET on them by this `COMMUNITY`; nobody may if not given"),
 	{0}};
 
 static bool has_start(const struct boot_conf *c)
@@ -107,6 +109,7 @@ int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *typ
 			.n_types = pick.n,
 			.conf.snmp_port = snmp_port,
 			.conf.named_type = pick.named,
+			.conf.write_community = c->write_community,
 		}};
 	r = batch_submit(batches, &batch, done, done_arg, ret_id, reterr_fault);
 	pick_done(&pick);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static_assert(sizeof(struct device) == 128, "a row is two cache lines");
 static_assert(DEV_SNMP_N <= 16, "the counters are one cache line");
@@ -156,18 +157,29 @@ void fleet_each_conf(struct fleet *f,
 		fn(arg, &s->conf, s->devices);
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 struct fleet_setting *fleet_setting_get(struct fleet *f, const struct device_conf *conf)
 {
 	struct fleet_setting *s = f->settings;
 	for (; s; s = s->next)
 		if (s->conf.type == conf->type && s->conf.snmp_port == conf->snmp_port &&
 			s->conf.netmask_len == conf->netmask_len &&
-			s->conf.named_type == conf->named_type)
+			s->conf.named_type == conf->named_type &&
+			is_same_text(s->conf.write_community, conf->write_community))
 			return s;
 	s = mem_zalloc(f->env.mem, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->conf = *conf;
+	if (conf->write_community) {
+		s->conf.write_community = mem_strdup(f->env.mem, conf->write_community);
+		if (!s->conf.write_community)
+			return mem_free(f->env.mem, s);
+	}
 	(void)type_ref(conf->type);
 	s->next = f->settings;
 	f->settings = s;
@@ -184,6 +196,7 @@ void fleet_settings_trim(struct fleet *f)
 		}
 		*at = s->next;
 		(void)type_unref(s->conf.type);
+		(void)mem_free(f->env.mem, (void *)s->conf.write_community);
 		f->setting_bytes -= sizeof(*s);
 		(void)mem_free(f->env.mem, s);
 	}

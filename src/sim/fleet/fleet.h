@@ -17,6 +17,9 @@ struct device_conf {
 	uint16_t snmp_port;
 	uint8_t netmask_len; /* of the device's family, given or by default: 16 */
 	bool named_type;     /* false: the default type, resource_file is not shown */
+	/* Who may SET by v1 and v2c; NULL: nobody. Borrowed by a create, the fleet's own in rows.
+	 */
+	const char *write_community;
 };
 
 /* Counters of the snmp group that can move (RFC 3418, RFC 1213); 32 bits, relaxed adds from any
@@ -31,6 +34,7 @@ enum device_snmp {
 	DEV_SNMP_OUT_TOO_BIGS,
 	DEV_SNMP_OUT_NO_SUCH_NAMES,
 	DEV_SNMP_IN_TOTAL_REQ_VARS,
+	DEV_SNMP_IN_TOTAL_SET_VARS,
 	DEV_SNMP_IN_GET_REQUESTS,
 	DEV_SNMP_IN_GET_NEXTS,
 	DEV_SNMP_IN_SET_REQUESTS,

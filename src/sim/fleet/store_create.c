@@ -25,6 +25,8 @@ void store_create_text(struct text *t, const struct fleet_add *add, bool agents_
 	text_kv_bool(t, "named_type", add->conf.named_type);
 	if (!agents_port)
 		text_kv_u64(t, "snmp_port", add->conf.snmp_port);
+	if (add->conf.write_community)
+		text_kv_str(t, "write_community", add->conf.write_community);
 	text_put(t, "}");
 }
 
@@ -74,6 +76,14 @@ static int read_members(const struct mem *mem, const json_t *o, struct store_cre
 	c->add.count = (uint32_t)count;
 	c->add.conf.named_type = json_is_true(named);
 	c->add.conf.snmp_port = (uint16_t)port;
+	const json_t *community = json_object_get(o, "write_community");
+	if (community && !json_is_string(community))
+		return -EINVAL;
+	if (community) {
+		c->add.conf.write_community = mem_strdup(mem, json_string_value(community));
+		if (!c->add.conf.write_community)
+			return -ENOMEM;
+	}
 	return read_slugs(mem, json_object_get(o, "types"), c);
 }
 
@@ -98,6 +108,7 @@ void store_create_done(const struct mem *mem, struct store_create *c)
 	for (uint32_t i = 0; i < c->n_slugs; i++)
 		(void)mem_free(mem, c->slugs[i]);
 	(void)mem_free(mem, c->slugs);
+	(void)mem_free(mem, (void *)c->add.conf.write_community);
 	*c = (struct store_create){0};
 }
 

@@ -21,6 +21,7 @@ static const struct {
 	{"1.3.6.1.2.1.11.5", OID_SNMP_COUNTER, DEV_SNMP_IN_BAD_COMMUNITY_USES},
 	{"1.3.6.1.2.1.11.6", OID_SNMP_COUNTER, DEV_SNMP_IN_ASN_PARSE_ERRS},
 	{"1.3.6.1.2.1.11.13", OID_SNMP_COUNTER, DEV_SNMP_IN_TOTAL_REQ_VARS},
+	{"1.3.6.1.2.1.11.14", OID_SNMP_COUNTER, DEV_SNMP_IN_TOTAL_SET_VARS},
 	{"1.3.6.1.2.1.11.15", OID_SNMP_COUNTER, DEV_SNMP_IN_GET_REQUESTS},
 	{"1.3.6.1.2.1.11.16", OID_SNMP_COUNTER, DEV_SNMP_IN_GET_NEXTS},
 	{"1.3.6.1.2.1.11.17", OID_SNMP_COUNTER, DEV_SNMP_IN_SET_REQUESTS},
@@ -30,14 +31,13 @@ static const struct {
 	{"1.3.6.1.2.1.11.31", OID_SNMP_COUNTER, DEV_SNMP_SILENT_DROPS},
 	{"1.3.6.1.2.1.25.1.1", OID_SYS_UPTIME, 0},
 };
-/* What can never move on an agent that sends no requests, sets nothing and has no proxy. */
+/* What can never move on an agent that sends no requests and has no proxy. */
 static const char *const zero_scalars[] = {
 	"1.3.6.1.2.1.11.8",
 	"1.3.6.1.2.1.11.9",
 	"1.3.6.1.2.1.11.10",
 	"1.3.6.1.2.1.11.11",
 	"1.3.6.1.2.1.11.12",
-	"1.3.6.1.2.1.11.14",
 	"1.3.6.1.2.1.11.18",
 	"1.3.6.1.2.1.11.19",
 	"1.3.6.1.2.1.11.22",

@@ -4,7 +4,7 @@
 #include "base/thread.h"
 #include "base/waits.h"
 #include "net/udp.h"
-#include "sim/snmp/respond.h"
+#include "sim/snmp/set_queue.h"
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -43,6 +43,7 @@ struct listener {
 struct agent {
 	struct agent_env env;
 	struct agent_conf conf;
+	struct set_queue *sets; /* NULL: without a keeper */
 	unsigned n_workers;
 	struct agent_worker *workers;
 	int stop_fd;	  /* -1: not started */
@@ -88,6 +89,19 @@ static unsigned cores(void)
 	return (unsigned)MAX(CPU_COUNT(&set), 1);
 }
 
+struct from { /* a datagram of the batch */
+	int fd;
+	unsigned i;
+};
+static int take_set(void *arg, const struct respond_ask *ask, const struct snmp_pdu *pdu)
+{
+	const struct agent_worker *w = arg;
+	const struct from *from = ask->from;
+	struct set_from set = {.fd = from->fd};
+	udp_peer(w->batch, from->i, &set.peer, &set.peer_port);
+	return set_queue_take(w->agent->sets, &set, ask, pdu);
+}
+
 static int worker_init(struct agent_worker *w, struct agent *a, unsigned i)
 {
 	const struct agent_env *env = &a->env;
@@ -95,7 +109,7 @@ static int worker_init(struct agent_worker *w, struct agent *a, unsigned i)
 	w->agent = a;
 	w->epoll_fd = -1;
 	(void)snprintf(w->name, sizeof(w->name), "snmp-%u", i);
-	struct responder_env responder_env = {env->mem, env->stats};
+	struct responder_env responder_env = {env->mem, env->stats, a->sets ? take_set : NULL, w};
 	struct responder_conf responder_conf = {a->conf.community, max_bytes};
 	int r = udp_batch_new(env->mem, UDP_DATAGRAM_BYTES, RESPOND_ROOM(max_bytes), &w->batch);
 	if (r == 0)
@@ -115,6 +129,15 @@ int agent_new(const struct agent_env *env, const struct agent_conf *conf, struct
 	a->conf = *conf;
 	a->port = conf->port;
 	a->stop_fd = -1;
+	if (env->keeper) {
+		struct set_queue_env set_env = {
+			env->mem, env->stats, env->fleet, env->keeper, env->store};
+		struct responder_conf responder_conf = {
+			conf->community, conf->datagram_mtu - HEADERS_V4};
+		int r = set_queue_new(&set_env, &responder_conf, &a->sets);
+		if (r < 0)
+			return r;
+	}
 	unsigned n = conf->workers ? conf->workers : MIN(cores(), AGENT_WORKERS_MAX + 0u);
 	a->workers = mem_array(env->mem, n, sizeof(*a->workers));
 	if (!a->workers)
@@ -140,13 +163,14 @@ struct agent *agent_free(struct agent *a)
 		responder_free(w->responder);
 		udp_batch_free(w->batch);
 	}
+	(void)set_queue_free(a->sets);
 	mem_free(a->env.mem, a->workers);
 	lock_done(&a->lock);
 	return mem_free(a->env.mem, a);
 }
 
 /* In three passes, so that the rows of a batch come from memory side by side, not one by one. */
-static void answer_batch(struct agent_worker *w, unsigned n, uint16_t port)
+static void answer_batch(struct agent_worker *w, int fd, unsigned n, uint16_t port)
 {
 	const struct fleet *fleet = w->agent->env.fleet;
 	uint64_t now_ns = fleet_now_ns(fleet);
@@ -168,10 +192,15 @@ static void answer_batch(struct agent_worker *w, unsigned n, uint16_t port)
 		}
 		size_t room;
 		const uint8_t *p;
-		struct respond_ask ask = {d, now_ns, in->p, in->len,
-			w->agent->conf.datagram_mtu -
-				(addr_is_v4(&in->local) ? HEADERS_V4 : HEADERS_V6),
-			udp_out(w->batch, i, &room)};
+		struct from from = {fd, i};
+		struct respond_ask ask = {.dev = d,
+			.now_ns = now_ns,
+			.p = in->p,
+			.len = in->len,
+			.max_bytes = w->agent->conf.datagram_mtu -
+				     (addr_is_v4(&in->local) ? HEADERS_V4 : HEADERS_V6),
+			.out = udp_out(w->batch, i, &room),
+			.from = &from};
 		size_t bytes = respond(w->responder, &ask, &p);
 		if (LIKELY(bytes > 0))
 			udp_reply(w->batch, i, p, bytes);
@@ -187,7 +216,7 @@ static void serve(struct agent_worker *w, int fd, uint16_t port)
 			return;
 		}
 		stat_add(&w->received_datagrams, (unsigned)n);
-		answer_batch(w, (unsigned)n, port);
+		answer_batch(w, fd, (unsigned)n, port);
 		struct udp_sent s;
 		udp_send(w->batch, fd, &s);
 		stat_add(&w->sent_datagrams, s.sent);

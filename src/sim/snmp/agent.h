@@ -9,6 +9,9 @@
 #include "base/stats.h"
 #include "sim/fleet/fleet.h"
 
+struct keeper;
+struct store;
+
 struct agent;
 struct agent_env { /* borrowed */
 	const struct mem *mem;
@@ -20,6 +23,8 @@ struct agent_env { /* borrowed */
 	int (*udp_socket)(void *arg, const struct addr *a, uint16_t port, bool join, int *ret_fd,
 		struct fault *reterr_fault);
 	void *arg;
+	struct keeper *keeper; /* carries SETs out; NULL: nothing can be set */
+	struct store *store;   /* keeps them; NULL: nothing survives */
 };
 struct agent_conf {
 	uint16_t workers;      /* 0: as many as cores this process may use */

@@ -1,5 +1,6 @@
 #include "sim/snmp/respond.h"
 #include "sim/fleet/value.h"
+#include "sim/snmp/set.h"
 #include "wire/oid.h"
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +23,7 @@ struct responder {
 	struct value_ask value;
 	uint64_t get_requests, getnext_requests, getbulk_requests, set_requests;
 	uint64_t responses, objects, too_big_responses, silent_drops;
-	uint64_t bad_version_datagrams, bad_community_datagrams, foreign_pdus;
+	uint64_t bad_version_datagrams, bad_community_datagrams, unadmitted_sets, foreign_pdus;
 	uint64_t malformed[SNMP_BAD_N];
 };
 #define MALFORMED(kind, name, text) \
@@ -44,6 +45,8 @@ const struct counter responder_counters[] = {
 		"Datagrams dropped for an SNMP version that is not served"),
 	COUNTER(struct responder, bad_community_datagrams,
 		"Datagrams dropped for another community"),
+	COUNTER(struct responder, unadmitted_sets,
+		"SET requests dropped as the community may only read"),
 	COUNTER(struct responder, foreign_pdus,
 		"PDUs dropped that no agent is asked with: responses, notifications, reports"),
 	MALFORMED(SNMP_BAD_MESSAGE, "message", "the message or its end"),
@@ -263,14 +266,14 @@ static enum snmp_error answer_getbulk(struct work *w)
 	return SNMP_NO_ERROR;
 }
 
-/* Nothing can be set in this build: notWritable names the first binding (RFC 3416 4.2.5 (2)), which
- * v1 calls noSuchName (RFC 3584 4.4). A SET of nothing has done all it was asked. */
-static enum snmp_error answer_set(const struct work *w, int32_t *reterr_index)
+/* The response to a SET has its bindings, whatever became of it. */
+static enum snmp_error answer_set(struct work *w, int32_t *reterr_index)
 {
-	if (w->pdu.bindings == 0)
-		return SNMP_NO_ERROR;
-	*reterr_index = 1;
-	return w->head.version == SNMP_V1 ? SNMP_NO_SUCH_NAME : SNMP_NOT_WRITABLE;
+	enum snmp_error e = w->ask->set->error;
+	*reterr_index = w->ask->set->index;
+	if (e == SNMP_NO_ERROR)
+		wr_bytes(&w->list, w->pdu.list, w->pdu.list_bytes);
+	return w->head.version == SNMP_V1 ? set_error_v1(e) : e;
 }
 
 static size_t send_list(struct work *w, const uint8_t **ret_p)
@@ -314,6 +317,27 @@ static size_t send_error(
 	return send_list(w, ret_p);
 }
 
+/* A SET on its way: to env.set, or an answer now when there is nothing to carry out. 0, with
+ * w->ask->set unset: no answer now. */
+static size_t take_set(struct work *w, const uint8_t **ret_p)
+{
+	struct responder *r = w->r;
+	struct wr list = wr_make(w->list.start, (size_t)(w->list.end - w->list.start));
+	device_count(w->ask->dev, DEV_SNMP_IN_SET_REQUESTS, 1);
+	stat_add(&r->set_requests, 1);
+	wr_bytes(&list, w->pdu.list, w->pdu.list_bytes);
+	if (list.err) /* before anything is done */
+		return send_error(w, SNMP_TOO_BIG, 0, ret_p);
+	if (w->pdu.bindings == 0)
+		return send_list(w, ret_p);
+	if (!r->env.set) {
+		bool v1 = w->head.version == SNMP_V1;
+		return send_error(w, v1 ? SNMP_NO_SUCH_NAME : SNMP_NOT_WRITABLE, 1, ret_p);
+	}
+	(void)r->env.set(r->env.arg, w->ask, &w->pdu); /* who counts what it drops */
+	return 0;
+}
+
 static size_t answer(struct work *w, const uint8_t **ret_p)
 {
 	const struct device *d = w->ask->dev;
@@ -345,12 +369,14 @@ static size_t answer(struct work *w, const uint8_t **ret_p)
 		error = answer_getbulk(w);
 		break;
 	default:
-		device_count(d, DEV_SNMP_IN_SET_REQUESTS, 1);
-		stat_add(&r->set_requests, 1);
+		if (!w->ask->set)
+			return take_set(w, ret_p);
 		error = answer_set(w, &index);
 	}
 	if (error != SNMP_NO_ERROR)
 		return send_error(w, error, index, ret_p);
+	if (w->pdu.tag == SNMP_SET)
+		device_count(d, DEV_SNMP_IN_TOTAL_SET_VARS, w->pdu.bindings);
 	device_count(d, DEV_SNMP_IN_TOTAL_REQ_VARS, w->objects);
 	stat_add(&r->objects, w->objects);
 	return send_list(w, ret_p);
@@ -361,6 +387,32 @@ static size_t drop_malformed(struct work *w, enum snmp_bad bad)
 	device_count(w->ask->dev, DEV_SNMP_IN_ASN_PARSE_ERRS, 1);
 	stat_add(&w->r->malformed[bad], 1);
 	return 0;
+}
+
+/* Is it the community for reading, or, for a SET (its PDU comes next), the one for writing? */
+static bool admits(const struct work *w, const struct rd *rest)
+{
+	struct responder *r = w->r;
+	const struct device *d = w->ask->dev;
+	const struct snmp_head *h = &w->head;
+	bool reads = r->community_bytes == 0 ||
+		     (h->community_bytes == r->community_bytes &&
+			     memcmp(h->community, r->community, r->community_bytes) == 0);
+	bool is_set = rd_left(rest) > 0 && rest->p[0] == SNMP_SET;
+	if (LIKELY(!is_set && reads))
+		return true;
+	const char *writes = is_set ? d->conf->write_community : NULL;
+	if (writes && h->community_bytes == strlen(writes) &&
+		memcmp(h->community, writes, h->community_bytes) == 0)
+		return true;
+	if (is_set && reads) {
+		device_count(d, DEV_SNMP_IN_BAD_COMMUNITY_USES, 1);
+		stat_add(&r->unadmitted_sets, 1);
+	} else {
+		device_count(d, DEV_SNMP_IN_BAD_COMMUNITY_NAMES, 1);
+		stat_add(&r->bad_community_datagrams, 1);
+	}
+	return false;
 }
 
 size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t **ret_p)
@@ -374,7 +426,8 @@ size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t
 	w.objects = 0;
 	w.hidden_from = w.hidden_to = 0;
 	w.head.error_status = w.head.error_index = 0;
-	device_count(ask->dev, DEV_SNMP_IN_PKTS, 1);
+	if (LIKELY(!ask->set))
+		device_count(ask->dev, DEV_SNMP_IN_PKTS, 1);
 	if (snmp_read_version(ask->p, ask->len, &w.head.version, &rest, &bad) < 0)
 		return drop_malformed(&w, bad);
 	if (w.head.version != SNMP_V1 && w.head.version != SNMP_V2C) {
@@ -384,13 +437,8 @@ size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t
 	}
 	if (snmp_read_community(&rest, &w.head.community, &w.head.community_bytes, &bad) < 0)
 		return drop_malformed(&w, bad);
-	if (r->community_bytes > 0 &&
-		(w.head.community_bytes != r->community_bytes ||
-			memcmp(w.head.community, r->community, r->community_bytes) != 0)) {
-		device_count(ask->dev, DEV_SNMP_IN_BAD_COMMUNITY_NAMES, 1);
-		stat_add(&r->bad_community_datagrams, 1);
+	if (!admits(&w, &rest))
 		return 0;
-	}
 	if (snmp_read_pdu(&rest, w.head.version, &w.pdu, &bad) < 0)
 		return drop_malformed(&w, bad);
 	if (w.pdu.tag != SNMP_GET && w.pdu.tag != SNMP_GETNEXT && w.pdu.tag != SNMP_GETBULK &&

@@ -8,9 +8,18 @@
 #include "wire/snmp.h"
 
 struct responder;
+struct respond_ask;
 struct responder_env { /* borrowed */
 	const struct mem *mem;
 	struct stats *stats;
+	/* Takes a SET that the device admits, to be carried out and answered by other means;
+	 * negative: the datagram is dropped. NULL: nothing can be set. */
+	int (*set)(void *arg, const struct respond_ask *ask, const struct snmp_pdu *pdu);
+	void *arg;
+};
+struct respond_set {	       /* what became of a SET */
+	enum snmp_error error; /* of SNMPv2 */
+	int32_t index;
 };
 struct responder_conf {
 	const char *community; /* borrowed; NULL or empty: any community is right */
@@ -32,6 +41,10 @@ struct respond_ask {
 	size_t len;
 	size_t max_bytes; /* longest response, <= conf.max_bytes */
 	uint8_t *out;	  /* RESPOND_ROOM(max_bytes) bytes */
+	const void *from; /* for env.set */
+	/* The datagram is a SET that was taken before, and this became of it; else NULL. It is not
+	 * counted as received again. */
+	const struct respond_set *set;
 };
 /* Returns the bytes of the response and where in out it begins; 0: there is none, and the reason is
  * counted, here and in the snmp group of the device. */

@@ -78,17 +78,18 @@ def test_a_request_of_64_kib_is_taken_whole(fleet, asker):
     assert metrics(program)["nl6_agent_worker_cut_datagrams"] == 0
 
 
-def test_set_changes_nothing_and_says_so(fleet, asker):
-    ask = asker(fleet(1))
+def test_a_set_that_is_refused_changes_nothing_and_says_so(fleet, asker):
+    ask = asker(fleet(1, "-snmp-write-community", "public"))
     value = tlv(4, b"me")
-    got = ask.ask(SET, "1.3.6.1.2.1.1.4.0", "1.3.6.1.2.1.1.5.0", value=value)
-    assert (got.error, got.index) == (17, 1) and {b.value for b in got.bindings} == {b"me"}
-    got = ask.ask(SET, "1.3.6.1.2.1.1.4.0", version=V1, value=value)
+    got = ask.ask(SET, "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.1.0", value=value)
+    assert (got.error, got.index) == (17, 2) and {b.value for b in got.bindings} == {b"me"}
+    got = ask.ask(SET, "1.3.6.1.2.1.1.1.0", version=V1, value=value)
     assert (got.error, got.index) == (2, 1)
+    assert b"me" not in [b.value for b in ask.ask(GET, "1.3.6.1.2.1.1.5.0").bindings]
 
 
 def test_an_empty_list_has_an_empty_answer(fleet, asker):
-    ask = asker(fleet(1))
+    ask = asker(fleet(1, "-snmp-write-community", "public"))
     for version in V1, V2C:
         for tag in GET, GETNEXT, SET:
             assert ask.ask(tag, version=version)[3:6] == (0, 0, [])
@@ -174,7 +175,7 @@ def test_a_device_has_one_port(nl6, net, asker):
 
 
 def test_the_snmp_group_counts(fleet, asker):
-    ask = asker(fleet(1))
+    ask = asker(fleet(1, "-snmp-write-community", "public"))
     group = [f"1.3.6.1.2.1.11.{i}.0" for i in (1, 2, 13, 15, 16, 17, 28)]
 
     def read():

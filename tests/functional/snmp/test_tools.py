@@ -56,9 +56,9 @@ def test_tables(fleet):
 
 
 def test_set_is_refused_with_an_error(fleet):
-    program = fleet(1)
+    program = fleet(1, "-snmp-write-community", "public")
     for version, word in (("2c", "notWritable"), ("1", "noSuchName")):
-        done = program.snmp("snmpset", "SNMPv2-MIB::sysContact.0", "s", "me", version=version,
+        done = program.snmp("snmpset", "SNMPv2-MIB::sysDescr.0", "s", "me", version=version,
                             check=False)
         assert done.returncode == 2 and word in done.stderr
 

@@ -74,7 +74,8 @@ static UNUSED int sample_make(const struct mem *mem, struct sample *s)
 				.arg = DEV_SNMP_IN_PKTS});
 	if (r == 0)
 		r = oidtab_new_finish(b, &s->type.table, twins);
-	s->conf = (struct device_conf){.type = &s->type, .snmp_port = 161, .netmask_len = 8};
+	s->conf = (struct device_conf){
+		.type = &s->type, .snmp_port = 161, .netmask_len = 8, .write_community = "public"};
 	s->dev.addr = addr_from_v4(0x7f0a0001);
 	s->dev.conf = &s->conf;
 	s->dev.boot_ns = SAMPLE_NOW_NS - 123 * NS_PER_SEC;
