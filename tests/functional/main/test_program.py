@@ -236,9 +236,10 @@ def test_openapi_is_served_as_documented(nl6):
     assert served == json.loads((ROOT / "docs/openapi.json").read_text())
 
 
-def test_every_metric_is_documented_and_the_other_way_round(fleet):
-    # A part that is off has no metrics: both exports are on, to a port where nobody listens.
-    it = fleet(2, "-otlp-endpoint", "http://127.0.0.1:9", "-otlp-profiles", "http://127.0.0.1:9")
+def test_every_metric_is_documented_and_the_other_way_round(fleet, tmp_path):
+    # A part that is off has no metrics: all are on, exports to a port where nobody listens.
+    it = fleet(2, "-otlp-endpoint", "http://127.0.0.1:9", "-otlp-profiles", "http://127.0.0.1:9",
+               "-state-dir", str(tmp_path / "state"))
     assert it.get_snmp("SNMPv2-MIB::sysName.0")
     text = it.get("/metrics").text
     families = {line.split()[2]: line.split()[3] for line in text.splitlines()
