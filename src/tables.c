@@ -33,8 +33,9 @@ const struct counter *const nl6_counters[] = {agent_counters, responder_counters
 	exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
-	batches_routes, resources_routes, status_routes, system_stats_routes, sd_routes,
-	version_routes, openapi_routes, metrics_routes, profiling_routes, pprof_routes, NULL};
+	batches_routes, fleet_routes, resources_routes, status_routes, system_stats_routes,
+	sd_routes, version_routes, openapi_routes, metrics_routes, profiling_routes, pprof_routes,
+	NULL};
 
 const char *const nl6_alone_flags[] = {"help", "version", NULL};
 

@@ -1,5 +1,6 @@
 #include "api/api.h"
 #include "api/files.h"
+#include "api/fleet.h"
 #include "api/guard.h"
 #include "api/http.h"
 #include "api/openapi.h"
@@ -14,6 +15,7 @@ struct api {
 	struct guard *guard;
 	struct http *http;
 	struct files *files;
+	struct import *import;
 	struct text openapi;
 	/* The API's thread only: */
 	struct sysinfo_cpu cpu;
@@ -60,6 +62,9 @@ int api_new(const struct api_env *env, const struct api_conf *conf, struct api *
 		r = openapi_write(a->router, env->version, &a->openapi);
 	if (r < 0)
 		return fault_set(reterr_fault, r, "", NULL, "cannot make the API's routes");
+	r = import_new(env->mem, &a->import);
+	if (r < 0)
+		return r;
 	r = files_new(env->mem, env->web_dir, &a->files, reterr_fault);
 	if (r < 0)
 		return r;
@@ -86,6 +91,7 @@ struct api *api_free(struct api *a)
 	a->guard = guard_free(a->guard);
 	a->router = router_free(a->router);
 	a->files = files_free(a->files);
+	a->import = import_free(a->import);
 	text_done(&a->openapi);
 	return mem_free(a->env.mem, a);
 }
@@ -103,6 +109,7 @@ int api_start(struct api *a, struct fault *reterr_fault)
 void api_stop(struct api *a)
 {
 	http_stop(a->http);
+	import_stop(a->import);
 }
 
 uint16_t api_port(const struct api *a)
@@ -133,6 +140,11 @@ const struct text *api_openapi(const struct api *a)
 const struct files *api_files(const struct api *a)
 {
 	return a->files;
+}
+
+struct import *api_import(const struct api *a)
+{
+	return a->import;
 }
 
 double api_cpu_percent(struct api *a)

@@ -17,6 +17,7 @@
 
 struct files;
 struct gate;
+struct import;
 struct lab;
 struct store;
 struct trace;
@@ -65,13 +66,14 @@ const struct router *api_router(const struct api *a);
 uint64_t api_started_ns(const struct api *a); /* monotonic */
 const struct text *api_openapi(const struct api *a);
 const struct files *api_files(const struct api *a);
+struct import *api_import(const struct api *a);
 /* Of all CPUs of the host, since the call before (the first: since the start). */
 double api_cpu_percent(struct api *a);
 /* true at the first call with this bit; for what is logged once. */
 bool api_first(struct api *a, unsigned bit);
 
-extern const struct route batches_routes[], console_routes[], devices_routes[], health_routes[],
-	metrics_routes[], openapi_routes[], pprof_routes[], profiling_routes[], resources_routes[],
-	sd_routes[], status_routes[], system_stats_routes[], version_routes[];
-extern const struct schema batch_schemas[], device_schemas[], otlp_schemas[], profiling_schemas[],
-	resource_schemas[], status_schemas[];
+extern const struct route batches_routes[], console_routes[], devices_routes[], fleet_routes[],
+	health_routes[], metrics_routes[], openapi_routes[], pprof_routes[], profiling_routes[],
+	resources_routes[], sd_routes[], status_routes[], system_stats_routes[], version_routes[];
+extern const struct schema batch_schemas[], device_schemas[], fleet_schemas[], otlp_schemas[],
+	profiling_schemas[], resource_schemas[], status_schemas[];

@@ -61,7 +61,7 @@ class Spec:
         content = {k.partition(";")[0]: v for k, v in content.items()}
         assert kind in content, f"{method} {path}: {kind} is not among {list(content)}"
         schema = content[kind].get("schema")
-        if schema and kind.endswith("json"):
+        if schema and kind.endswith(("/json", "+json")):
             pointed = json.loads(json.dumps(schema).replace('"#/', '"urn:spec#/'))
             validator = OAS30ReadValidator(
                 pointed, registry=self.registry, format_checker=oas30_format_checker)

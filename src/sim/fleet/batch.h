@@ -3,6 +3,7 @@
  * last device of a batch is deleted: deletes go through here. */
 #pragma once
 #include "base/fault.h"
+#include "base/text.h"
 #include "sim/fleet/fleet.h"
 
 #define BATCH_WAITING_MAX 1024
@@ -80,6 +81,13 @@ MUST_CHECK int batch_get(struct batches *b, uint64_t id, struct batch_info *ret_
 /* Batches that wait or run, in order of id; fn must not call back. */
 void batch_each_active(
 	struct batches *b, void (*fn)(void *arg, const struct batch_info *info), void *arg);
+
+/* The batches whose devices live and whose creates have ended, in order of id; the caller frees
+ * *ret_ids. -ENOMEM. */
+MUST_CHECK int batches_living(
+	struct batches *b, const struct mem *mem, uint32_t **ret_ids, uint32_t *ret_n);
+/* What such a batch was asked for, as store_create.h writes it. -ENOENT; -ENOMEM. */
+MUST_CHECK int batches_asked(struct batches *b, uint32_t id, struct text *t);
 
 /* Deletes a device. -ENOENT; with a store also its errors and those of keeper_submit, with a fault,
  * and the device stays. Any thread but the keeper's, not within RCU_SCOPE. */

@@ -1,15 +1,46 @@
 #include "sim/fleet/batch_book.h"
 #include <errno.h>
+#include <string.h>
+
+static void wish_unref(struct batch_book *b, struct batch_wish *w)
+{
+	if (w && --w->refs == 0)
+		(void)mem_free(b->mem, w);
+}
+
+static struct batch_wish *wish_get(struct batch_book *b, const char *text)
+{
+	struct batch_wish *w = b->last_wish;
+	if (!w || strcmp(w->text, text) != 0) {
+		size_t bytes = strlen(text) + 1;
+		w = mem_alloc(b->mem, sizeof(*w) + bytes);
+		if (!w)
+			return NULL;
+		w->refs = 1;
+		memcpy(w->text, text, bytes);
+		wish_unref(b, b->last_wish);
+		b->last_wish = w;
+	}
+	w->refs++;
+	return w;
+}
+
+void batch_book_free(struct batch_book *b, struct batch_holding *h)
+{
+	wish_unref(b, h->wish);
+	(void)mem_free(b->mem, h);
+}
 
 void batch_book_done(struct batch_book *b)
 {
 	for (uint32_t i = 0; i < b->n_buckets; i++)
 		for (struct batch_holding *h = b->bucket[i], *next; h; h = next) {
 			next = h->next;
-			(void)mem_free(b->mem, h);
+			batch_book_free(b, h);
 		}
 	for (struct batch_holding *h; (h = batch_book_dead(b));)
-		(void)mem_free(b->mem, h);
+		batch_book_free(b, h);
+	wish_unref(b, b->last_wish);
 	(void)mem_free(b->mem, b->bucket);
 	*b = (struct batch_book){.mem = b->mem};
 }
@@ -50,23 +81,32 @@ static int grow(struct batch_book *b)
 	return 0;
 }
 
-int batch_book_open(struct batch_book *b, uint32_t batch, const struct addr *first,
-	const struct addr *last, uint16_t snmp_port)
+int batch_book_open(
+	struct batch_book *b, uint32_t batch, const struct batch_holding *holding, const char *wish)
 {
 	if (b->n >= b->n_buckets && grow(b) < 0)
 		return -ENOMEM;
 	struct batch_holding *h = mem_zalloc(b->mem, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	*h = (struct batch_holding){.next = *bucket_of(b, batch),
-		.first = *first,
-		.last = *last,
-		.batch = batch,
-		.snmp_port = snmp_port,
-		.open = true};
+	*h = *holding;
+	h->batch = batch;
+	h->open = true;
+	h->wish = wish_get(b, wish);
+	if (!h->wish) {
+		(void)mem_free(b->mem, h);
+		return -ENOMEM;
+	}
+	h->next = *bucket_of(b, batch);
 	*bucket_of(b, batch) = h;
 	b->n++;
 	return 0;
+}
+
+const struct batch_holding *batch_book_find(const struct batch_book *b, uint32_t batch)
+{
+	struct batch_holding **at = find(b, batch);
+	return at ? *at : NULL;
 }
 
 static struct batch_holding *unlink_at(struct batch_book *b, struct batch_holding **at)
@@ -81,7 +121,7 @@ void batch_book_forget(struct batch_book *b, uint32_t batch)
 {
 	struct batch_holding **at = find(b, batch);
 	if (at)
-		(void)mem_free(b->mem, unlink_at(b, at));
+		batch_book_free(b, unlink_at(b, at));
 }
 
 static void settle(struct batch_book *b, struct batch_holding **at)

@@ -4,9 +4,16 @@
 #include "base/addr.h"
 #include "base/mem.h"
 
+/* Settings of creates, as store_create_rest tells them; shared by those that follow each other. */
+struct batch_wish {
+	uint32_t refs;
+	char text[];
+};
 struct batch_holding {
 	struct batch_holding *next;
 	struct addr first, last;
+	struct batch_wish *wish;
+	uint32_t count; /* asked for */
 	uint32_t batch;
 	uint16_t snmp_port;
 	bool open;    /* the create has not ended */
@@ -17,11 +24,15 @@ struct batch_book {
 	struct batch_holding **bucket; /* by batch */
 	uint32_t n, n_buckets;	       /* a power of two, or 0 */
 	struct batch_holding *dead;    /* to undo */
+	struct batch_wish *last_wish;  /* a reference */
 };
 void batch_book_done(struct batch_book *b); /* forgets all */
-/* Opens a holding. -ENOMEM. */
-MUST_CHECK int batch_book_open(struct batch_book *b, uint32_t batch, const struct addr *first,
-	const struct addr *last, uint16_t snmp_port);
+/* Opens a holding with the address range, count and snmp_port of *holding. -ENOMEM. */
+MUST_CHECK int batch_book_open(struct batch_book *b, uint32_t batch,
+	const struct batch_holding *holding, const char *wish);
+void batch_book_free(struct batch_book *b, struct batch_holding *h);
+/* NULL: it is not known. */
+const struct batch_holding *batch_book_find(const struct batch_book *b, uint32_t batch);
 /* The range could not be prepared: there is nothing to undo. */
 void batch_book_forget(struct batch_book *b, uint32_t batch);
 /* The create ended, having made so many devices in all. */

@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "sim/fleet/batch_impl.h"
+#include "sim/fleet/store_create.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -31,7 +32,9 @@ void batch_undo_dead(struct batches *b)
 		if (!h)
 			return;
 		b->env.undo(b->env.arg, &h->first, &h->last, h->snmp_port);
-		(void)mem_free(b->env.mem, h);
+		lock_take(&b->lock);
+		batch_book_free(&b->book, h);
+		lock_drop(&b->lock);
 	}
 }
 
@@ -103,15 +106,26 @@ static int job_prepare(struct batches *b, struct batch_job *j, struct fault *ret
 		b->env.arg, &j->info.first, &j->info.last, j->add.conf.snmp_port, reterr_fault);
 }
 
+static int job_enter(struct batches *b, const struct batch_job *j)
+{
+	AUTO_TEXT struct text wish = TEXT(b->env.mem);
+	struct batch_holding holding = {.first = j->info.first,
+		.last = j->info.last,
+		.count = j->add.count,
+		.snmp_port = j->add.conf.snmp_port};
+	store_create_rest(&wish, &j->add, false);
+	if (wish.err < 0)
+		return wish.err;
+	LOCK_SCOPE(&b->lock);
+	return batch_book_open(&b->book, j->add.batch, &holding, wish.s);
+}
+
 static int job_work(struct batches *b, struct batch_job *j, struct fault *reterr_fault)
 {
 	int r = job_goes_on(b, reterr_fault);
 	if (r < 0)
 		return r;
-	lock_take(&b->lock);
-	r = batch_book_open(
-		&b->book, j->add.batch, &j->info.first, &j->info.last, j->add.conf.snmp_port);
-	lock_drop(&b->lock);
+	r = job_enter(b, j);
 	if (r < 0)
 		return fault_set(reterr_fault, r, "", NULL, "no memory to begin the batch");
 	r = job_prepare(b, j, reterr_fault);

@@ -48,7 +48,7 @@ static int read_create(void *arg, uint32_t id, const void *json, size_t bytes)
 	*c = (struct create){0};
 	int e = store_create_read(r->env.mem, json, bytes, &c->kept, &fault);
 	if (e == -EINVAL) {
-		store_note(r->env.store, "create %u: %s", id, fault.text);
+		store_note(r->env.store, "create %u: %s %s", id, fault.field, fault.text);
 		return 0;
 	}
 	c->kept.id = id;
@@ -164,14 +164,17 @@ static int get_types(struct restore *r, struct create *c, const struct type **ty
 	struct fault fault = {0};
 	uint32_t missing = 0;
 	for (uint32_t i = 0; i < c->kept.n_slugs; i++) {
-		int e = types_get(r->env.types, c->kept.slugs[i], &types[i], &fault);
+		int e = c->kept.slugs[i]
+				? types_get(r->env.types, c->kept.slugs[i], &types[i], &fault)
+				: -ENOENT;
 		if (e == -ENOMEM)
 			return e;
 		if (e == 0)
 			continue;
 		missing++;
 		store_note(r->env.store, "create %u, its devices of type %.64s: %s", c->kept.id,
-			c->kept.slugs[i], e == -ENOENT ? "there is no such type" : fault.text);
+			c->kept.slugs[i] ? c->kept.slugs[i] : "?",
+			e == -ENOENT ? "there is no such type" : fault.text);
 	}
 	c->is_left_out = missing > 0;
 	return missing < c->kept.n_slugs ? 0 : -ENOENT;

@@ -2,24 +2,44 @@
 #include "sim/fleet/store_impl.h"
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ID_BYTES 4
 #define ADDR_BYTES sizeof(struct addr)
+#define TYPES_MAX 100000u
 #define HOLE_BYTES (ID_BYTES + ADDR_BYTES)
+
+static void begin_text(struct text *t, const struct addr *start, uint32_t count)
+{
+	char buf[ADDR_TEXT_BYTES];
+	text_put(t, "{");
+	text_kv_str(t, "start", addr_text(start, buf));
+	text_kv_u64(t, "count", count);
+}
+
+void store_create_join(struct text *t, const struct addr *start, uint32_t count, const char *rest)
+{
+	begin_text(t, start, count);
+	text_put(t, rest);
+	text_put(t, "}");
+}
 
 void store_create_text(struct text *t, const struct fleet_add *add, bool agents_port)
 {
-	char start[ADDR_TEXT_BYTES];
-	text_put(t, "{");
-	text_kv_str(t, "start", addr_text(&add->start, start));
-	text_kv_u64(t, "netmask", add->conf.netmask_len);
+	begin_text(t, &add->start, add->count);
+	store_create_rest(t, add, agents_port);
+	text_put(t, "}");
+}
+
+void store_create_rest(struct text *t, const struct fleet_add *add, bool agents_port)
+{
+	text_printf(t, ",\"netmask\":%u", add->conf.netmask_len);
 	text_kv_bool(t, "netmask_given", add->netmask_given);
-	text_kv_u64(t, "count", add->count);
 	text_key(t, "types");
 	for (uint32_t i = 0; i < add->n_types; i++) {
 		text_put(t, i ? "," : "[");
-		text_json(t, add->types[i]->slug);
+		text_json(t, add->types[i] ? add->types[i]->slug : NULL);
 	}
 	text_put(t, "]");
 	text_kv_bool(t, "named_type", add->conf.named_type);
@@ -27,64 +47,96 @@ void store_create_text(struct text *t, const struct fleet_add *add, bool agents_
 		text_kv_u64(t, "snmp_port", add->conf.snmp_port);
 	if (add->conf.write_community)
 		text_kv_str(t, "write_community", add->conf.write_community);
-	text_put(t, "}");
 }
 
-static bool get_int(const json_t *o, const char *key, json_int_t max, json_int_t *ret_n)
+static int bad(struct fault *f, const char *key, const char *allowed)
+{
+	char field[64];
+	(void)snprintf(field, sizeof(field), "/%s", key);
+	return fault_set(f, -EINVAL, field, allowed, "is missing or wrong");
+}
+
+static int get_int(
+	const json_t *o, const char *key, json_int_t max, json_int_t *ret_n, struct fault *fault)
 {
 	const json_t *v = json_object_get(o, key);
+	char allowed[32];
+	(void)snprintf(allowed, sizeof(allowed), "0..%lld", (long long)max);
 	if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > max)
-		return false;
+		return bad(fault, key, allowed);
 	*ret_n = json_integer_value(v);
-	return true;
+	return 0;
 }
 
-static int read_slugs(const struct mem *mem, const json_t *list, struct store_create *c)
+static int get_bool(const json_t *o, const char *key, bool *ret_on, struct fault *fault)
 {
+	const json_t *v = json_object_get(o, key);
+	if (!json_is_boolean(v))
+		return bad(fault, key, "true, false");
+	*ret_on = json_is_true(v);
+	return 0;
+}
+
+static int read_slugs(
+	const struct mem *mem, const json_t *o, struct store_create *c, struct fault *fault)
+{
+	const json_t *list = json_object_get(o, "types");
 	size_t n = json_array_size(list);
-	if (n == 0 || n > 100000)
-		return -EINVAL;
+	if (n == 0 || n > TYPES_MAX)
+		return bad(fault, "types", "names of types");
 	c->slugs = mem_array(mem, n, sizeof(*c->slugs));
 	if (!c->slugs)
 		return -ENOMEM;
 	for (c->n_slugs = 0; c->n_slugs < n; c->n_slugs++) {
-		const char *slug = json_string_value(json_array_get(list, c->n_slugs));
-		if (!slug)
-			return -EINVAL;
-		c->slugs[c->n_slugs] = mem_strdup(mem, slug);
+		const json_t *v = json_array_get(list, c->n_slugs);
+		if (json_is_null(v))
+			continue;
+		if (!json_is_string(v))
+			return bad(fault, "types", "names of types");
+		c->slugs[c->n_slugs] = mem_strdup(mem, json_string_value(v));
 		if (!c->slugs[c->n_slugs])
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int read_members(const struct mem *mem, const json_t *o, struct store_create *c)
+static int read_settings(
+	const struct mem *mem, const json_t *o, struct store_create *c, struct fault *fault)
 {
-	json_int_t netmask, count, port = 0;
-	const char *start = json_string_value(json_object_get(o, "start"));
-	const json_t *given = json_object_get(o, "netmask_given");
-	const json_t *named = json_object_get(o, "named_type");
-	c->agents_port = !json_object_get(o, "snmp_port");
-	if (!start || addr_parse(start, &c->add.start) < 0 ||
-		!get_int(o, "netmask", 128, &netmask) ||
-		!get_int(o, "count", FLEET_MAX_DEVICES, &count) || !json_is_boolean(given) ||
-		!json_is_boolean(named) ||
-		(!c->agents_port && !get_int(o, "snmp_port", 65535, &port)))
-		return -EINVAL;
-	c->add.conf.netmask_len = (uint8_t)netmask;
-	c->add.netmask_given = json_is_true(given);
-	c->add.count = (uint32_t)count;
-	c->add.conf.named_type = json_is_true(named);
-	c->add.conf.snmp_port = (uint16_t)port;
 	const json_t *community = json_object_get(o, "write_community");
 	if (community && !json_is_string(community))
-		return -EINVAL;
+		return bad(fault, "write_community", "text");
 	if (community) {
 		c->add.conf.write_community = mem_strdup(mem, json_string_value(community));
 		if (!c->add.conf.write_community)
 			return -ENOMEM;
 	}
-	return read_slugs(mem, json_object_get(o, "types"), c);
+	return read_slugs(mem, o, c, fault);
+}
+
+static int read_members(
+	const struct mem *mem, const json_t *o, struct store_create *c, struct fault *fault)
+{
+	json_int_t netmask, count, port = 0;
+	const char *start = json_string_value(json_object_get(o, "start"));
+	c->agents_port = !json_object_get(o, "snmp_port");
+	if (!start || addr_parse(start, &c->add.start) < 0)
+		return bad(fault, "start", "an address");
+	int r = get_int(o, "netmask", 128, &netmask, fault);
+	if (r == 0)
+		r = get_int(o, "count", FLEET_MAX_DEVICES, &count, fault);
+	if (r == 0)
+		r = get_bool(o, "netmask_given", &c->add.netmask_given, fault);
+	if (r == 0)
+		r = get_bool(o, "named_type", &c->add.conf.named_type, fault);
+	if (r == 0 && !c->agents_port)
+		r = get_int(o, "snmp_port", 65535, &port, fault);
+	if (r < 0)
+		return r;
+	c->add.conf.netmask_len = (uint8_t)netmask;
+	c->add.count = (uint32_t)count;
+	c->add.conf.snmp_port = (uint16_t)port;
+	return read_settings(mem, o, c, fault);
 }
 
 int store_create_read(const struct mem *mem, const void *json, size_t bytes,
@@ -93,14 +145,14 @@ int store_create_read(const struct mem *mem, const void *json, size_t bytes,
 	struct store_create c = {0};
 	json_error_t error;
 	json_t *o = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &error);
-	int r = o ? read_members(mem, o, &c) : -EINVAL;
+	int r = o ? read_members(mem, o, &c, reterr_fault)
+		  : fault_set(reterr_fault, -EINVAL, "", NULL, "%.200s", error.text);
 	json_decref(o);
-	if (r == 0) {
+	if (r == 0)
 		*ret_create = c;
-		return 0;
-	}
-	store_create_done(mem, &c);
-	return fault_set(reterr_fault, r, "", NULL, "a create that this nl6 does not understand");
+	else
+		store_create_done(mem, &c);
+	return r;
 }
 
 void store_create_done(const struct mem *mem, struct store_create *c)
