@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "base/waits.h"
 #include "sim/fleet/batch_memory.h"
+#include "sim/fleet/ifset.h"
 #include "sim/fleet/restore.h"
 #include "tables.h"
 #include <errno.h>
@@ -39,6 +40,7 @@ struct nl6 {
 	struct store *store; /* NULL: without -state-dir */
 	struct keeper_store kept;
 	struct keeper *keeper;
+	struct ifset *ifset;
 	struct lab *lab;
 	struct agent *agent;
 	struct trace *trace;
@@ -179,7 +181,9 @@ static int make_keeper(struct nl6 *n, struct fault *fault)
 		&mem_libc, &clk_system, n->stats, n->fleet, n->store ? &n->kept : NULL};
 	if (n->store)
 		n->kept = store_keeper(n->store);
-	return keeper_new(&keeper_env, &n->keeper);
+	r = keeper_new(&keeper_env, &n->keeper);
+	struct ifset_env ifset_env = {&mem_libc, &clk_system, n->stats, n->keeper, n->store};
+	return r < 0 ? r : ifset_new(&ifset_env, &n->ifset);
 }
 
 static int make_fleet(struct nl6 *n, struct fault *fault)
@@ -218,6 +222,7 @@ static int make_api(struct nl6 *n, struct fault *fault)
 		.batches = n->batches,
 		.types = n->types,
 		.keeper = n->keeper,
+		.ifset = n->ifset,
 		.store = n->store,
 		.gate = n->gate,
 		.trace = n->trace,
@@ -255,6 +260,7 @@ static void unmake(struct nl6 *n)
 	n->batches = batches_free(n->batches);
 	n->agent = agent_free(n->agent);
 	n->lab = lab_free(n->lab);
+	n->ifset = ifset_free(n->ifset);
 	n->keeper = keeper_free(n->keeper);
 	n->store = store_free(n->store);
 	n->fleet = fleet_free(n->fleet);

@@ -1,6 +1,7 @@
 #include "tables.h"
 #include "api/exchange.h"
 #include "api/watch.h"
+#include "sim/fleet/ifset.h"
 #include "sim/snmp/set_queue.h"
 
 static const struct flag main_flags[] = {
@@ -28,14 +29,14 @@ const struct flag_set nl6_flags[] = {
 	{main_flags, offsetof(struct nl6_conf, main), "Program", NULL}, {0}};
 
 const struct counter *const nl6_counters[] = {agent_counters, responder_counters,
-	set_queue_counters, fleet_counters, keeper_counters, store_counters, batches_counters,
-	gate_counters, upload_counters, linked_counters, tracer_counters, export_counters,
-	exchange_counters, watch_counters, NULL};
+	set_queue_counters, fleet_counters, keeper_counters, ifset_counters, store_counters,
+	batches_counters, gate_counters, upload_counters, linked_counters, tracer_counters,
+	export_counters, exchange_counters, watch_counters, NULL};
 
 const struct route *const nl6_routes[] = {health_routes, console_routes, devices_routes,
-	batches_routes, fleet_routes, resources_routes, status_routes, system_stats_routes,
-	sd_routes, version_routes, openapi_routes, metrics_routes, profiling_routes, pprof_routes,
-	NULL};
+	interfaces_routes, sets_routes, batches_routes, fleet_routes, resources_routes,
+	status_routes, system_stats_routes, sd_routes, version_routes, openapi_routes,
+	metrics_routes, profiling_routes, pprof_routes, NULL};
 
 const char *const nl6_alone_flags[] = {"help", "version", NULL};
 

@@ -35,8 +35,7 @@ static const char *absent(const struct url *u)
 	for (unsigned i = 0; i < ARRAY_SIZE(absent_of_device); i++)
 		if (strcmp(s[4], absent_of_device[i].segment) == 0)
 			return absent_of_device[i].subsystem;
-	/* devices/{ip}/interfaces/{ifIndex}/oper-status, …/admin-status */
-	return u->n_segments == 7 && strcmp(s[4], "interfaces") == 0 ? "interface state" : NULL;
+	return NULL;
 }
 
 void absent_explain(const struct url *url, struct fault *ret_fault)

@@ -30,6 +30,7 @@ struct api_env { /* borrowed */
 	struct batches *batches;
 	struct types *types;
 	struct keeper *keeper;
+	struct ifset *ifset;
 	struct store *store; /* NULL: nothing survives the program */
 	struct gate *gate;
 	struct trace *trace;		   /* NULL: nothing is told of it */
@@ -73,7 +74,8 @@ double api_cpu_percent(struct api *a);
 bool api_first(struct api *a, unsigned bit);
 
 extern const struct route batches_routes[], console_routes[], devices_routes[], fleet_routes[],
-	health_routes[], metrics_routes[], openapi_routes[], pprof_routes[], profiling_routes[],
-	resources_routes[], sd_routes[], status_routes[], system_stats_routes[], version_routes[];
-extern const struct schema batch_schemas[], device_schemas[], fleet_schemas[], otlp_schemas[],
-	profiling_schemas[], resource_schemas[], status_schemas[];
+	health_routes[], interfaces_routes[], metrics_routes[], openapi_routes[], pprof_routes[],
+	profiling_routes[], resources_routes[], sd_routes[], sets_routes[], status_routes[],
+	system_stats_routes[], version_routes[];
+extern const struct schema batch_schemas[], device_schemas[], fleet_schemas[], interface_schemas[],
+	set_schemas[], otlp_schemas[], profiling_schemas[], resource_schemas[], status_schemas[];

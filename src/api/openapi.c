@@ -14,7 +14,8 @@ static const struct schema common_schemas[] = {
 	{0},
 };
 static const struct schema *const schema_tables[] = {common_schemas, batch_schemas, device_schemas,
-	fleet_schemas, otlp_schemas, profiling_schemas, resource_schemas, status_schemas};
+	fleet_schemas, interface_schemas, set_schemas, otlp_schemas, profiling_schemas,
+	resource_schemas, status_schemas};
 
 static int write_schemas(struct text *t)
 {

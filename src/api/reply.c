@@ -117,6 +117,8 @@ unsigned reply_status_of(int r)
 		return 409;
 	case EFBIG:
 		return 413;
+	case EDQUOT:
+		return 429;
 	case EAGAIN:
 	case ESHUTDOWN:
 	case EROFS:
