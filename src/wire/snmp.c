@@ -144,14 +144,20 @@ int snmp_list_room(const struct snmp_head *h, size_t max_bytes, size_t *ret_room
 	return 0;
 }
 
-void snmp_back_head(struct bw *w, const struct snmp_head *h, size_t list_bytes)
+void snmp_back_pdu(struct bw *w, uint8_t tag, const struct snmp_head *h, size_t list_bytes)
 {
 	const uint8_t *list_end = w->p + list_bytes;
 	ber_back_header(w, BER_SEQUENCE, list_bytes);
 	ber_back_int(w, h->error_index);
 	ber_back_int(w, h->error_status);
 	ber_back_int(w, h->request_id);
-	ber_back_header(w, SNMP_RESPONSE, (size_t)(list_end - w->p));
+	ber_back_header(w, tag, (size_t)(list_end - w->p));
+}
+
+void snmp_back_head(struct bw *w, const struct snmp_head *h, size_t list_bytes)
+{
+	const uint8_t *list_end = w->p + list_bytes;
+	snmp_back_pdu(w, SNMP_RESPONSE, h, list_bytes);
 	ber_back_bytes(w, BER_OCTET_STRING, h->community, h->community_bytes);
 	ber_back_int(w, h->version);
 	ber_back_header(w, BER_SEQUENCE, (size_t)(list_end - w->p));

@@ -41,6 +41,7 @@ enum snmp_bad {
 	SNMP_BAD_MESSAGE, /* the outer SEQUENCE or its end */
 	SNMP_BAD_VERSION, /* no INTEGER */
 	SNMP_BAD_COMMUNITY,
+	SNMP_BAD_V3,	   /* what SNMPv3 puts around a PDU (usm.h) */
 	SNMP_BAD_PDU_TYPE, /* no PDU of this version */
 	SNMP_BAD_PDU,	   /* a header field of the PDU, or bytes behind its list */
 	SNMP_BAD_LIST,	   /* the list of bindings overruns, or a binding does */
@@ -97,6 +98,8 @@ size_t snmp_head_bytes(const struct snmp_head *h, size_t list_bytes);
 MUST_CHECK int snmp_list_room(const struct snmp_head *h, size_t max_bytes, size_t *ret_room);
 /* Writes the header backward, in front of the list_bytes that begin at w->p. */
 void snmp_back_head(struct bw *w, const struct snmp_head *h, size_t list_bytes);
+/* Writes the PDU alone backward, in front of such a list: of it, tag, and the numbers of h. */
+void snmp_back_pdu(struct bw *w, uint8_t tag, const struct snmp_head *h, size_t list_bytes);
 /* Appends a binding, or fails w and writes nothing. oid_bytes <= OID_BER_BYTES. */
 void snmp_put_binding(
 	struct wr *w, const uint8_t *oid, size_t oid_bytes, const struct ber_value *v);
