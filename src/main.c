@@ -37,7 +37,8 @@ struct nl6 {
 	struct stats *stats;
 	struct types *types;
 	struct fleet *fleet;
-	struct store *store; /* NULL: without -state-dir */
+	const struct access *access; /* of the fleet at start */
+	struct store *store;	     /* NULL: without -state-dir */
 	struct keeper_store kept;
 	struct keeper *keeper;
 	struct ifset *ifset;
@@ -179,8 +180,10 @@ static int make_keeper(struct nl6 *n, struct fault *fault)
 		return r;
 	struct keeper_env keeper_env = {
 		&mem_libc, &clk_system, n->stats, n->fleet, n->store ? &n->kept : NULL};
-	if (n->store)
+	if (n->store) {
 		n->kept = store_keeper(n->store);
+		fleet_set_boots(n->fleet, store_boots(n->store));
+	}
 	r = keeper_new(&keeper_env, &n->keeper);
 	struct ifset_env ifset_env = {&mem_libc, &clk_system, n->stats, n->keeper, n->store};
 	return r < 0 ? r : ifset_new(&ifset_env, &n->ifset);
@@ -192,6 +195,9 @@ static int make_fleet(struct nl6 *n, struct fault *fault)
 	if (r == 0)
 		r = fleet_new(&(struct fleet_env){&mem_libc, &clk_system, n->stats}, &n->conf.fleet,
 			&n->fleet);
+	if (r == 0)
+		r = access_from_flags(
+			&mem_libc, fleet_kus(n->fleet), &n->conf.access, &n->access, fault);
 	if (r == 0)
 		r = make_keeper(n, fault);
 	if (r == 0)
@@ -263,6 +269,7 @@ static void unmake(struct nl6 *n)
 	n->ifset = ifset_free(n->ifset);
 	n->keeper = keeper_free(n->keeper);
 	n->store = store_free(n->store);
+	n->access = access_unref(n->access);
 	n->fleet = fleet_free(n->fleet);
 	n->types = types_free(n->types);
 	n->gate = gate_free(n->gate);
@@ -417,8 +424,8 @@ static int boot_auto(struct nl6 *n, const char *auto_flags, struct fault *fault)
 {
 	uint64_t id;
 	struct batch_info info = {.state = BATCH_WAITING};
-	int r = boot_submit(&n->conf.boot, agent_port(n->agent), n->types, n->batches, &mem_libc,
-		auto_flags, booted, n, &id, fault);
+	int r = boot_submit(&n->conf.boot, agent_port(n->agent), n->access, n->types, n->batches,
+		&mem_libc, auto_flags, booted, n, &id, fault);
 	while (r == 0 && info.state != BATCH_DONE && info.state != BATCH_FAILED) {
 		r = wait_for_batch(n);
 		if (r == 0)
@@ -511,6 +518,9 @@ static int live(struct nl6 *n)
 	for (uint32_t i = 0; i < flags_warnings(n->flags); i++)
 		log_warn(NULL, 0, "%s", flags_warning(n->flags, i));
 	const char *warning = boot_warning(&n->conf.boot);
+	if (warning)
+		log_warn(NULL, 0, "%s", warning);
+	warning = access_flags_warning(&n->conf.access);
 	if (warning)
 		log_warn(NULL, 0, "%s", warning);
 	lift_nofile();

@@ -14,6 +14,7 @@ static const struct flag main_flags[] = {
 const struct flag_set nl6_flags[] = {
 	{boot_flags, offsetof(struct nl6_conf, boot), "Fleet at start", boot_conf_check},
 	{agent_flags, offsetof(struct nl6_conf, agent), "SNMP agents", NULL},
+	{access_flags, offsetof(struct nl6_conf, access), "SNMPv3", access_flags_check},
 	{fleet_flags, offsetof(struct nl6_conf, fleet), "Fleet", NULL},
 	{store_flags, offsetof(struct nl6_conf, store), "State across restarts", store_conf_check},
 	{types_flags, offsetof(struct nl6_conf, types), "Device types", NULL},
@@ -54,7 +55,6 @@ const char nl6_usage[] =
 	}
 const struct flag_other nl6_other_flags[] = {
 	{"profiling-force-gc", FLAG_MEANINGLESS, "there is no garbage collector here"},
-	NOT_BUILT("snmpv3-engine-id"), NOT_BUILT("snmpv3-auth"), NOT_BUILT("snmpv3-priv"),
 	NOT_BUILT("if-scenario"), NOT_BUILT("if-failure-pct"), NOT_BUILT("if-error-scenario"),
 	NOT_BUILT("if-flap-scenario"), NOT_BUILT("if-flap-global-cap"),
 	NOT_BUILT("optical-scenario"), NOT_BUILT("flow-collector"), NOT_BUILT("flow-protocol"),

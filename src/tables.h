@@ -7,6 +7,7 @@
 #include "base/stats.h"
 #include "net/lab.h"
 #include "profiling/gate.h"
+#include "sim/fleet/access_flags.h"
 #include "sim/fleet/boot.h"
 #include "sim/fleet/store.h"
 #include "sim/snmp/agent.h"
@@ -20,6 +21,7 @@ struct nl6_conf {
 	struct main_conf main;
 	struct boot_conf boot;
 	struct agent_conf agent;
+	struct access_flags access;
 	struct fleet_conf fleet;
 	struct store_conf store;
 	struct types_conf types;

@@ -149,6 +149,7 @@ static struct batch_job *job_new(
 	j->is_kept = ask->id != 0 || !b->env.store;
 	j->info.id = ask->id;
 	j->add.types = j->types;
+	(void)access_ref(j->add.conf.access);
 	j->info.first = ask->add.start;
 	j->info.last = *last;
 	j->info.requested = ask->add.count;

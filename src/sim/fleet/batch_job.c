@@ -9,6 +9,7 @@ void batch_job_drop_types(struct batches *b, struct batch_job *j)
 	for (uint32_t i = 0; j->types && i < j->add.n_types; i++)
 		(void)type_unref(j->types[i]);
 	j->types = mem_free(b->env.mem, j->types);
+	j->add.conf.access = access_unref(j->add.conf.access);
 }
 
 struct batch_job *batch_job_free(struct batches *b, struct batch_job *j)

@@ -88,8 +88,8 @@ void boot_text(const struct boot_conf *c, struct text *t)
 	text_put(t, "}");
 }
 
-int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *types,
-	struct batches *batches, const struct mem *mem, const char *auto_flags,
+int boot_submit(const struct boot_conf *c, uint16_t snmp_port, const struct access *access,
+	struct types *types, struct batches *batches, const struct mem *mem, const char *auto_flags,
 	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
 	struct fault *reterr_fault)
 {
@@ -110,6 +110,7 @@ int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *typ
 			.conf.snmp_port = snmp_port,
 			.conf.named_type = pick.named,
 			.conf.write_community = c->write_community,
+			.conf.access = access,
 		}};
 	r = batch_submit(batches, &batch, done, done_arg, ret_id, reterr_fault);
 	pick_done(&pick);

@@ -22,10 +22,10 @@ const char *boot_warning(const struct boot_conf *c);
 bool boot_is_wanted(const struct boot_conf *c);
 /* What the flags ask for, to tell in a later start whether they still ask for the same. */
 void boot_text(const struct boot_conf *c, struct text *t);
-/* Compiles the types and queues the batch, as batch_submit. auto_flags: boot_text's, for the store;
- * NULL: it is not kept. done (may be NULL) is called once when
- * it has ended. Errors as pick_types and batch_submit; the fault names a flag. */
-MUST_CHECK int boot_submit(const struct boot_conf *c, uint16_t snmp_port, struct types *types,
-	struct batches *batches, const struct mem *mem, const char *auto_flags,
-	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
-	struct fault *reterr_fault);
+/* Compiles the types and queues the batch, as batch_submit; access may be NULL. auto_flags:
+ * boot_text's, for the store; NULL: it is not kept. done (may be NULL) is called once when it has
+ * ended. Errors as pick_types and batch_submit; the fault names a flag. */
+MUST_CHECK int boot_submit(const struct boot_conf *c, uint16_t snmp_port,
+	const struct access *access, struct types *types, struct batches *batches,
+	const struct mem *mem, const char *auto_flags, void (*done)(void *arg, uint64_t id),
+	void *done_arg, uint64_t *ret_id, struct fault *reterr_fault);

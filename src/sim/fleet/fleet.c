@@ -1,11 +1,13 @@
 #include "sim/fleet/fleet.h"
+#include "sim/fleet/engine.h"
 #include "sim/fleet/fleet_impl.h"
+#include "sim/fleet/store.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static_assert(sizeof(struct device) == 128, "a row is two cache lines");
+static_assert(sizeof(struct device) == 192, "a row is three cache lines");
 static_assert(DEV_SNMP_N <= 16, "the counters are one cache line");
 
 const struct flag fleet_flags[] = {
@@ -34,10 +36,14 @@ int fleet_new(const struct fleet_env *env, const struct fleet_conf *conf, struct
 	f->env = *env;
 	f->seed = conf->seed;
 	f->shift_ns = clk_wall_ns(env->clk) - clk_ns(env->clk);
+	f->engine.start_ns = fleet_now_ns(f);
+	f->engine.boots = store_boots_by_clock(f->engine.start_ns);
 	lock_init(&f->lock);
 	int r = fleet_index_init(&f->index, env->mem);
 	if (r == 0)
 		r = fleet_rows_new(f, &f->rows);
+	if (r == 0)
+		r = kus_new(env->mem, &f->kus);
 	if (r == 0)
 		r = stats_attach(env->stats, fleet_counters, NULL, f);
 	if (r < 0) {
@@ -61,6 +67,7 @@ struct fleet *fleet_free(struct fleet *f)
 	fleet_settings_trim(f);
 	fleet_index_done(&f->index);
 	(void)pool_free(f->rows);
+	(void)kus_free(f->kus);
 	lock_done(&f->lock);
 	return mem_free(f->env.mem, f);
 }
@@ -73,6 +80,21 @@ uint64_t fleet_now_ns(const struct fleet *f)
 uint64_t fleet_seed(const struct fleet *f)
 {
 	return f->seed;
+}
+
+void fleet_set_boots(struct fleet *f, uint32_t boots)
+{
+	f->engine.boots = boots;
+}
+
+uint32_t fleet_boots(const struct fleet *f)
+{
+	return f->engine.boots;
+}
+
+struct kus *fleet_kus(const struct fleet *f)
+{
+	return f->kus;
 }
 
 const struct device *fleet_find(const struct fleet *f, const struct addr *a)
@@ -169,7 +191,8 @@ struct fleet_setting *fleet_setting_get(struct fleet *f, const struct device_con
 		if (s->conf.type == conf->type && s->conf.snmp_port == conf->snmp_port &&
 			s->conf.netmask_len == conf->netmask_len &&
 			s->conf.named_type == conf->named_type &&
-			is_same_text(s->conf.write_community, conf->write_community))
+			is_same_text(s->conf.write_community, conf->write_community) &&
+			access_eq(s->conf.access, conf->access))
 			return s;
 	s = mem_zalloc(f->env.mem, sizeof(*s));
 	if (!s)
@@ -180,7 +203,9 @@ struct fleet_setting *fleet_setting_get(struct fleet *f, const struct device_con
 		if (!s->conf.write_community)
 			return mem_free(f->env.mem, s);
 	}
+	s->conf.engine = &f->engine;
 	(void)type_ref(conf->type);
+	(void)access_ref(conf->access);
 	s->next = f->settings;
 	f->settings = s;
 	f->setting_bytes += sizeof(*s);
@@ -197,6 +222,7 @@ void fleet_settings_trim(struct fleet *f)
 		*at = s->next;
 		(void)type_unref(s->conf.type);
 		(void)mem_free(f->env.mem, (void *)s->conf.write_community);
+		(void)access_unref(s->conf.access);
 		f->setting_bytes -= sizeof(*s);
 		(void)mem_free(f->env.mem, s);
 	}

@@ -7,10 +7,16 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "sim/fleet/access.h"
 #include "sim/fleet/dev_state.h"
 #include "sim/fleet/fleet_range.h"
 #include "sim/fleet/type.h"
 
+/* What all engines of SNMP have in common. */
+struct fleet_engine {
+	uint32_t boots;	   /* of the program, see engine.h */
+	uint64_t start_ns; /* fleet time of its start */
+};
 /* Settings that devices share; interned, reference-counted by their devices. */
 struct device_conf {
 	const struct type *type; /* a reference is held */
@@ -20,6 +26,8 @@ struct device_conf {
 	/* Who may SET by v1 and v2c; NULL: nobody. Borrowed by a create, the fleet's own in rows.
 	 */
 	const char *write_community;
+	const struct access *access;	   /* a reference is held; NULL: no SNMPv3 */
+	const struct fleet_engine *engine; /* set by the fleet */
 };
 
 /* Counters of the snmp group that can move (RFC 3418, RFC 1213); 32 bits, relaxed adds from any
@@ -42,6 +50,21 @@ enum device_snmp {
 	DEV_SNMP_SILENT_DROPS,
 	DEV_SNMP_N
 };
+/* Counters of SNMPv3 (RFC 3412 5, RFC 3413 4.1.2, RFC 3414 5), as those above. */
+enum device_v3 {
+	DEV_V3_UNKNOWN_SECURITY_MODELS,
+	DEV_V3_INVALID_MSGS,
+	DEV_V3_UNKNOWN_PDU_HANDLERS,
+	DEV_V3_UNAVAILABLE_CONTEXTS,
+	DEV_V3_UNKNOWN_CONTEXTS,
+	DEV_V3_UNSUPPORTED_SEC_LEVELS,
+	DEV_V3_NOT_IN_TIME_WINDOWS,
+	DEV_V3_UNKNOWN_USER_NAMES,
+	DEV_V3_UNKNOWN_ENGINE_IDS,
+	DEV_V3_WRONG_DIGESTS,
+	DEV_V3_DECRYPTION_ERRORS,
+	DEV_V3_N
+};
 struct device {
 	struct addr addr;
 	const struct device_conf *conf;
@@ -52,10 +75,19 @@ struct device {
 	uint32_t site;			 /* of (fleet seed, address / 16): neighbours share one */
 	const struct dev_state *state;	 /* RCU; NULL: nothing deviates from the type */
 	CACHE_ALIGNED uint32_t snmp[16]; /* enum device_snmp */
+	/* A line that v1 and v2c do not touch. */
+	CACHE_ALIGNED uint32_t v3[DEV_V3_N]; /* enum device_v3 */
+	uint32_t boots_more, time_more_s;    /* engine.h */
 };
 static inline void device_count(const struct device *d, enum device_snmp what, uint32_t n)
 {
 	__atomic_fetch_add((uint32_t *)&d->snmp[what], n, __ATOMIC_RELAXED);
+}
+
+/* Returns the count that it has now. */
+static inline uint32_t device_count_v3(const struct device *d, enum device_v3 what)
+{
+	return __atomic_add_fetch((uint32_t *)&d->v3[what], 1, __ATOMIC_RELAXED);
 }
 
 struct fleet;
@@ -77,6 +109,13 @@ CLEANUP(fleet);
 /* Fleet time: nanoseconds since 1970 that never step, CLOCK_MONOTONIC shifted once at the start. */
 uint64_t fleet_now_ns(const struct fleet *f);
 uint64_t fleet_seed(const struct fleet *f);
+/* snmpEngineBoots of this start, 1..2^31-1; before any device exists. Without it they are minutes
+ * since 2020, so that they grow from start to start though nothing is remembered. Who remembers
+ * gives no less than that number: devices that are made again use it up, see engine.h. */
+void fleet_set_boots(struct fleet *f, uint32_t boots);
+uint32_t fleet_boots(const struct fleet *f);
+/* The keys of passwords, for access_new. */
+struct kus *fleet_kus(const struct fleet *f);
 
 /* The rest up to fleet_count is for readers: within RCU_SCOPE, results valid until it ends. Beyond
  * the index, a find in a fleet of whole pages touches two cache lines: the slot and the row. */

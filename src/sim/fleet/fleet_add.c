@@ -1,4 +1,5 @@
 #include "base/rnd.h"
+#include "sim/fleet/engine.h"
 #include "sim/fleet/fleet.h"
 #include "sim/fleet/fleet_impl.h"
 #include "sim/fleet/fleet_plan.h"
@@ -164,6 +165,7 @@ static void place_rows(struct slice *s)
 		s->rows = d->chain;
 		setting->devices++;
 		*d = device_made(s, &a, &setting->conf);
+		engine_set(d, s->f->engine.start_ns, s->f->deleted_ns, s->now_ns);
 		fleet_page_put(c->page, a.b[15], d);
 	}
 }

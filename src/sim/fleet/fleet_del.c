@@ -90,6 +90,7 @@ static uint64_t del_locked(struct fleet *f, const struct addr *first, const stru
 	fleet_plan_swept(&f->index, &plan);
 	tell_gone(&t, gone);
 	free_rows(f, &t);
+	f->deleted_ns = fleet_now_ns(f);
 	stat_set(&f->devices, f->devices - t.n);
 	stat_add(&f->deleted_devices, t.n);
 	return t.n;

@@ -13,15 +13,18 @@ struct fleet {
 	struct fleet_env env;
 	uint64_t seed;
 	uint64_t shift_ns; /* fleet time - monotonic */
+	struct fleet_engine engine;
+	struct kus *kus;
 	struct fleet_index index;
 	struct lock lock;  /* of the writers, guards the rest */
 	struct pool *rows; /* struct device */
 	struct fleet_setting *settings;
 	uint64_t setting_bytes;
+	uint64_t deleted_ns; /* fleet time of the last delete; 0: none yet */
 	/* Counters, written under the lock. */
 	uint64_t devices, pages, memory_bytes, created_devices, deleted_devices;
 };
-#define FLEET_ROW_ALIGN 128 /* both lines of a row in one pair of lines */
+#define FLEET_ROW_ALIGN 64 /* a row is whole lines */
 
 static inline struct fleet_setting *fleet_setting_of(const struct device *d)
 {

@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 
-static const struct mib_part *const parts[] = {&mib_core, &mib_ip, &mib_host, &mib_vendor};
+static const struct mib_part *const parts[] = {
+	&mib_core, &mib_ip, &mib_host, &mib_vendor, &mib_snmp};
 
 const struct mib_group *mib_group_nth(unsigned i)
 {

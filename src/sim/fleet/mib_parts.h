@@ -9,6 +9,7 @@ struct mib_part {
 extern const struct mib_part mib_core;	 /* what the value engine makes */
 extern const struct mib_part mib_ip;	 /* IP, TCP, UDP, Ethernet, LLDP */
 extern const struct mib_part mib_host;	 /* routing, hosts, entities */
+extern const struct mib_part mib_snmp;	 /* SNMPv3: engine, dispatcher, USM */
 extern const struct mib_part mib_vendor; /* under enterprises */
 
 #define MIB_GROUP(oid, module, table, objects) \

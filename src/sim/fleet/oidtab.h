@@ -15,6 +15,8 @@ enum oid_kind {
 	OID_SYS_LOCATION,  /* sysLocation.0 */
 	OID_SYS_UPTIME,	   /* sysUpTime.0, hrSystemUptime.0 */
 	OID_SNMP_COUNTER,  /* arg: index into device.snmp */
+	OID_V3_COUNTER,	   /* arg: index into device.v3 */
+	OID_ENGINE,	   /* arg: the object's arc in the group snmpEngine */
 	OID_IF_COLUMN,	   /* arg: enum if_column; slot: interface */
 	OID_TEXT_TEMPLATE, /* arg: offset of a template in bytes: a TLV of an OCTET STRING in which
 			      {serial}, {mac}, {ip}, {name} stand for the device's */

@@ -102,17 +102,16 @@ static int get_boots(void *arg, const void *value, size_t bytes)
 	return 0;
 }
 
-/* Where the count could not be kept, the clock makes sure that no start has the one before's. */
+/* The clock makes sure that no start has the boots of one before, though the count could not be
+ * kept or devices were given more (engine.h). */
 static int count_start(struct store *s)
 {
 	uint32_t before = 0, by_clock = store_boots_by_clock(clk_wall_ns(s->env.clk));
 	int r = store_get(s, STORE_META, STORE_KEY("boots", 5), get_boots, &before);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	bool unsure = s->refuses || s->kept_aside[0] || before == 0;
 	s->boots = MIN(before + 1 + (s->kept_aside[0] != 0), STORE_BOOTS_MAX);
-	if (unsure)
-		s->boots = MAX(s->boots, by_clock);
+	s->boots = MAX(s->boots, by_clock);
 	if (s->refuses)
 		return 0;
 	s->boots_pending = true;

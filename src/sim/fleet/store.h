@@ -37,8 +37,8 @@ MUST_CHECK int store_open(const struct store_env *env, const struct store_conf *
 struct store *store_free(struct store *s); /* takes NULL */
 CLEANUP(store);
 
-/* snmpEngineBoots of this start (RFC 3414 2.2): one more than at the start before. The first is
- * that of a program without a store. */
+/* snmpEngineBoots of this start (RFC 3414 2.2): one more than at the start before, but no less than
+ * those of a program without a store. */
 uint32_t store_boots(const struct store *s);
 #define STORE_BOOTS_MAX 2147483647u
 /* Minutes from 2020 to wall_ns, at least 1: the boots of a program without a store. */

@@ -1,5 +1,6 @@
 #include "sim/fleet/value.h"
 #include "sim/fleet/dev_sets.h"
+#include "sim/fleet/engine.h"
 #include "sim/fleet/ident.h"
 #include "sim/fleet/template.h"
 #include <errno.h>
@@ -256,6 +257,29 @@ static bool value_set(const struct value_ask *ask, const struct oidtab *t, uint3
 	return set;
 }
 
+/* The group snmpEngine (RFC 3411 5). */
+static struct ber_value engine_value(struct value_ask *ask, const struct oid_row *row)
+{
+	struct ber_value v = {.tag = row->tag};
+	struct engine_time t = engine_time(ask->dev, ask->now_ns);
+	switch (row->arg) {
+	case 1: /* snmpEngineID */
+		v.len = (uint16_t)engine_id(ask->dev, ask->scratch);
+		v.bytes = ask->scratch;
+		break;
+	case 2: /* snmpEngineBoots */
+		v.i = t.boots;
+		break;
+	case 3: /* snmpEngineTime */
+		v.i = t.time_s;
+		break;
+	default: /* snmpEngineMaxMessageSize: what a datagram can hold */
+		v.i = ENGINE_MAX_MESSAGE_BYTES;
+		break;
+	}
+	return v;
+}
+
 int value_get(
 	struct value_ask *ask, const struct oidtab *t, uint32_t at, struct ber_value *ret_value)
 {
@@ -282,6 +306,13 @@ int value_get(
 	case OID_SNMP_COUNTER:
 		*ret_value = (struct ber_value){.tag = row->tag,
 			.u = __atomic_load_n(&d->snmp[row->arg], __ATOMIC_RELAXED)};
+		return 0;
+	case OID_V3_COUNTER:
+		*ret_value = (struct ber_value){
+			.tag = row->tag, .u = __atomic_load_n(&d->v3[row->arg], __ATOMIC_RELAXED)};
+		return 0;
+	case OID_ENGINE:
+		*ret_value = engine_value(ask, row);
 		return 0;
 	case OID_IF_COLUMN:
 		*ret_value = if_value(ask, row);

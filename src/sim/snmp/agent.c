@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* Bytes of IP and UDP header in a datagram. */
@@ -46,6 +47,7 @@ struct agent {
 	struct set_queue *sets; /* NULL: without a keeper */
 	unsigned n_workers;
 	struct agent_worker *workers;
+	uint64_t salt;	  /* of SNMPv3, another at each start */
 	int stop_fd;	  /* -1: not started */
 	struct lock lock; /* of what follows */
 	unsigned n_listeners;
@@ -110,7 +112,8 @@ static int worker_init(struct agent_worker *w, struct agent *a, unsigned i)
 	w->epoll_fd = -1;
 	(void)snprintf(w->name, sizeof(w->name), "snmp-%u", i);
 	struct responder_env responder_env = {env->mem, env->stats, a->sets ? take_set : NULL, w};
-	struct responder_conf responder_conf = {a->conf.community, max_bytes};
+	struct responder_conf responder_conf = {
+		a->conf.community, max_bytes, a->salt + ((uint64_t)i << 48)};
 	int r = udp_batch_new(env->mem, UDP_DATAGRAM_BYTES, RESPOND_ROOM(max_bytes), &w->batch);
 	if (r == 0)
 		r = responder_new(&responder_env, &responder_conf, w->name, &w->responder);
@@ -129,11 +132,14 @@ int agent_new(const struct agent_env *env, const struct agent_conf *conf, struct
 	a->conf = *conf;
 	a->port = conf->port;
 	a->stop_fd = -1;
+	if (getrandom(&a->salt, sizeof(a->salt), 0) != sizeof(a->salt))
+		return -EIO;
 	if (env->keeper) {
 		struct set_queue_env set_env = {
 			env->mem, env->stats, env->fleet, env->keeper, env->store};
-		struct responder_conf responder_conf = {
-			conf->community, conf->datagram_mtu - HEADERS_V4};
+		struct responder_conf responder_conf = {conf->community,
+			conf->datagram_mtu - HEADERS_V4,
+			a->salt + ((uint64_t)AGENT_WORKERS_MAX << 48)};
 		int r = set_queue_new(&set_env, &responder_conf, &a->sets);
 		if (r < 0)
 			return r;

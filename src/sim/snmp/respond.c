@@ -1,6 +1,7 @@
 #include "sim/snmp/respond.h"
 #include "sim/fleet/value.h"
 #include "sim/snmp/set.h"
+#include "sim/snmp/v3.h"
 #include "wire/oid.h"
 #include <assert.h>
 #include <errno.h>
@@ -21,9 +22,11 @@ struct responder {
 	struct column *columns; /* as many as a response can hold bindings */
 	uint32_t n_columns;
 	struct value_ask value;
+	struct v3 *v3;
 	uint64_t get_requests, getnext_requests, getbulk_requests, set_requests;
 	uint64_t responses, objects, too_big_responses, silent_drops;
 	uint64_t bad_version_datagrams, bad_community_datagrams, unadmitted_sets, foreign_pdus;
+	uint64_t v3_requests, v3_reports, v3_drops, v3_keys;
 	uint64_t malformed[SNMP_BAD_N];
 };
 #define MALFORMED(kind, name, text) \
@@ -49,9 +52,15 @@ const struct counter responder_counters[] = {
 		"SET requests dropped as the community may only read"),
 	COUNTER(struct responder, foreign_pdus,
 		"PDUs dropped that no agent is asked with: responses, notifications, reports"),
+	COUNTER(struct responder, v3_requests, "SNMPv3 requests that passed all checks"),
+	COUNTER(struct responder, v3_reports, "SNMPv3 Reports made"),
+	COUNTER(struct responder, v3_drops,
+		"SNMPv3 messages dropped that are well formed and get no Report"),
+	COUNTER(struct responder, v3_keys, "Keys of SNMPv3 users localised to an engine"),
 	MALFORMED(SNMP_BAD_MESSAGE, "message", "the message or its end"),
 	MALFORMED(SNMP_BAD_VERSION, "version", "the version"),
 	MALFORMED(SNMP_BAD_COMMUNITY, "community", "the community"),
+	MALFORMED(SNMP_BAD_V3, "v3", "what SNMPv3 puts around a PDU"),
 	MALFORMED(SNMP_BAD_PDU_TYPE, "pdu_type", "a PDU that the version does not have"),
 	MALFORMED(SNMP_BAD_PDU, "pdu", "the PDU's header or its end"),
 	MALFORMED(SNMP_BAD_LIST, "list", "the list of bindings"),
@@ -73,7 +82,9 @@ int responder_new(const struct responder_env *env, const struct responder_conf *
 	r->columns = mem_array(env->mem, r->n_columns, sizeof(*r->columns));
 	if (!r->columns)
 		return -ENOMEM;
-	int e = stats_attach(env->stats, responder_counters, name, r);
+	int e = v3_new(env->mem, conf->salt, &r->v3);
+	if (e == 0)
+		e = stats_attach(env->stats, responder_counters, name, r);
 	if (e < 0)
 		return e;
 	*ret_responder = TAKE(r);
@@ -85,6 +96,7 @@ struct responder *responder_free(struct responder *r)
 	if (!r)
 		return NULL;
 	stats_detach(r->env.stats, r);
+	(void)v3_free(r->v3);
 	mem_free(r->env.mem, r->columns);
 	return mem_free(r->env.mem, r);
 }
@@ -96,6 +108,8 @@ struct work {
 	const struct oidtab *table;
 	struct snmp_pdu pdu;
 	struct snmp_head head;
+	struct v3_request *v3; /* NULL: of v1 or v2c */
+	size_t max_bytes;
 	struct wr list;	  /* the bindings of the response */
 	uint32_t objects; /* of them, those with a value */
 	/* A run of rows that v1 must not see, found once: names in front of it may repeat. */
@@ -276,17 +290,46 @@ static enum snmp_error answer_set(struct work *w, int32_t *reterr_index)
 	return w->head.version == SNMP_V1 ? set_error_v1(e) : e;
 }
 
+/* Bytes in front of list_bytes of bindings; of v3, the most that they may be. */
+static size_t head_bytes(const struct work *w, size_t list_bytes)
+{
+	return w->v3 ? usm_head_bytes(&w->v3->out) : snmp_head_bytes(&w->head, list_bytes);
+}
+
+/* The message around the list; 0: no memory. */
+static size_t wrap(struct work *w, enum snmp_pdu_tag tag, const uint8_t **ret_p)
+{
+	struct bw head = bw_make(w->ask->out, (size_t)(w->list.start - w->ask->out));
+	size_t list_bytes = wr_len(&w->list), bytes;
+	if (w->v3) {
+		snmp_back_pdu(&head, (uint8_t)tag, &w->head, list_bytes);
+		bytes = v3_wrap(w->r->v3, w->v3, &head, bw_len(&head) + list_bytes);
+	} else {
+		snmp_back_head(&head, &w->head, list_bytes);
+		bytes = bw_len(&head) + list_bytes;
+	}
+	assert(head.err == 0);
+	*ret_p = head.p;
+	return bytes;
+}
+
 static size_t send_list(struct work *w, const uint8_t **ret_p)
 {
 	const struct device *d = w->ask->dev;
-	struct bw head = bw_make(w->ask->out, (size_t)(w->list.start - w->ask->out));
-	snmp_back_head(&head, &w->head, wr_len(&w->list));
-	assert(head.err == 0);
+	size_t bytes = wrap(w, SNMP_RESPONSE, ret_p);
+	if (bytes == 0)
+		return 0;
 	device_count(d, DEV_SNMP_OUT_PKTS, 1);
 	device_count(d, DEV_SNMP_OUT_GET_RESPONSES, 1);
 	stat_add(&w->r->responses, 1);
-	*ret_p = head.p;
-	return bw_len(&head) + wr_len(&w->list);
+	return bytes;
+}
+
+static size_t drop_silently(struct work *w)
+{
+	device_count(w->ask->dev, DEV_SNMP_SILENT_DROPS, 1);
+	stat_add(&w->r->silent_drops, 1);
+	return 0;
 }
 
 /* The response to an error: the request's own bindings (RFC 1157 4.1, RFC 3416 4.2), or none where
@@ -299,12 +342,10 @@ static size_t send_error(
 	size_t bytes = echo ? w->pdu.list_bytes : 0;
 	w->head.error_status = (int32_t)error;
 	w->head.error_index = index;
-	if (bytes + snmp_head_bytes(&w->head, bytes) > w->ask->max_bytes) {
+	if (bytes + head_bytes(w, bytes) > w->max_bytes) {
 		if (error != SNMP_TOO_BIG)
 			return send_error(w, SNMP_TOO_BIG, 0, ret_p);
-		device_count(d, DEV_SNMP_SILENT_DROPS, 1);
-		stat_add(&w->r->silent_drops, 1);
-		return 0;
+		return drop_silently(w);
 	}
 	w->list = wr_make(w->list.start, bytes);
 	wr_bytes(&w->list, w->pdu.list, bytes);
@@ -338,47 +379,57 @@ static size_t take_set(struct work *w, const uint8_t **ret_p)
 	return 0;
 }
 
-static size_t answer(struct work *w, const uint8_t **ret_p)
+/* The list's place in the buffer: behind the longest header. false: not even an empty one fits. */
+static bool list_begin(struct work *w)
+{
+	size_t front =
+		w->v3 ? usm_head_bytes(&w->v3->out) : SNMP_HEAD_BYTES(w->head.community_bytes);
+	size_t room = w->max_bytes - MIN(front, w->max_bytes);
+	if (w->v3 ? front > w->max_bytes : snmp_list_room(&w->head, w->max_bytes, &room) < 0)
+		return false;
+	w->list = wr_make(w->ask->out + front, room);
+	return true;
+}
+
+static enum snmp_error answer_pdu(struct work *w, int32_t *reterr_index)
 {
 	const struct device *d = w->ask->dev;
 	struct responder *r = w->r;
-	size_t room;
-	if (snmp_list_room(&w->head, w->ask->max_bytes, &room) < 0) {
-		/* A community that fills a response alone. */
-		device_count(d, DEV_SNMP_SILENT_DROPS, 1);
-		stat_add(&r->silent_drops, 1);
-		return 0;
-	}
-	w->list = wr_make(w->ask->out + SNMP_HEAD_BYTES(w->head.community_bytes), room);
-	value_ask_init(&r->value, d, w->ask->now_ns);
-	enum snmp_error error;
-	int32_t index = 0;
 	switch (w->pdu.tag) {
 	case SNMP_GET:
 		device_count(d, DEV_SNMP_IN_GET_REQUESTS, 1);
 		stat_add(&r->get_requests, 1);
-		error = answer_get(w, &index);
-		break;
+		return answer_get(w, reterr_index);
 	case SNMP_GETNEXT:
 		device_count(d, DEV_SNMP_IN_GET_NEXTS, 1);
 		stat_add(&r->getnext_requests, 1);
-		error = answer_getnext(w, &index);
-		break;
+		return answer_getnext(w, reterr_index);
 	case SNMP_GETBULK:
 		stat_add(&r->getbulk_requests, 1);
-		error = answer_getbulk(w);
-		break;
+		return answer_getbulk(w);
 	default:
-		if (!w->ask->set)
-			return take_set(w, ret_p);
-		error = answer_set(w, &index);
+		return answer_set(w, reterr_index);
 	}
+}
+
+static size_t answer(struct work *w, const uint8_t **ret_p)
+{
+	const struct device *d = w->ask->dev;
+	int32_t index = 0;
+	if (!list_begin(w))
+		return drop_silently(w); /* a community that fills a response alone */
+	if (w->v3 && w->v3->level < w->v3->user->min_level) /* RFC 3413 3.2 (5) */
+		return send_error(w, SNMP_AUTHORIZATION_ERROR, 0, ret_p);
+	if (w->pdu.tag == SNMP_SET && !w->ask->set)
+		return take_set(w, ret_p);
+	value_ask_init(&w->r->value, d, w->ask->now_ns);
+	enum snmp_error error = answer_pdu(w, &index);
 	if (error != SNMP_NO_ERROR)
 		return send_error(w, error, index, ret_p);
 	if (w->pdu.tag == SNMP_SET)
 		device_count(d, DEV_SNMP_IN_TOTAL_SET_VARS, w->pdu.bindings);
 	device_count(d, DEV_SNMP_IN_TOTAL_REQ_VARS, w->objects);
-	stat_add(&r->objects, w->objects);
+	stat_add(&w->r->objects, w->objects);
 	return send_list(w, ret_p);
 }
 
@@ -415,6 +466,71 @@ static bool admits(const struct work *w, const struct rd *rest)
 	return false;
 }
 
+static size_t send_report(struct work *w, const uint8_t **ret_p)
+{
+	size_t n;
+	const uint8_t *oid = v3_report_oid(w->v3->report, &n);
+	struct ber_value count = {.tag = BER_COUNTER32, .u = w->v3->count};
+	w->head.request_id = w->v3->request_id;
+	if (!list_begin(w))
+		return drop_silently(w);
+	snmp_put_binding(&w->list, oid, n, &count);
+	if (w->list.err)
+		return drop_silently(w);
+	size_t bytes = wrap(w, SNMP_REPORT, ret_p);
+	if (bytes == 0)
+		return 0;
+	device_count(w->ask->dev, DEV_SNMP_OUT_PKTS, 1);
+	stat_add(&w->r->v3_reports, 1);
+	return bytes;
+}
+
+static size_t respond_v3(struct work *w, const struct rd *rest, const uint8_t **ret_p)
+{
+	struct v3_request rq;
+	struct responder *r = w->r;
+	const struct respond_ask *ask = w->ask;
+	struct v3_ask v3_ask = {ask->dev, ask->now_ns, ask->p, ask->len, *rest};
+	enum v3_verdict verdict = v3_read(r->v3, &v3_ask, &rq);
+	stat_set(&r->v3_keys, v3_keys_made(r->v3));
+	w->v3 = &rq;
+	switch (verdict) {
+	case V3_MALFORMED:
+		return drop_malformed(w, SNMP_BAD_V3);
+	case V3_DROPPED:
+		stat_add(&r->v3_drops, 1);
+		return 0;
+	case V3_REPORT:
+		w->max_bytes = MIN(w->max_bytes, rq.max_bytes);
+		return send_report(w, ret_p);
+	case V3_ANSWER:
+		break;
+	}
+	stat_add(&r->v3_requests, !ask->set);
+	w->max_bytes = MIN(w->max_bytes, rq.max_bytes);
+	w->pdu = rq.pdu;
+	w->head.request_id = rq.request_id;
+	return answer(w, ret_p);
+}
+
+static size_t respond_community(struct work *w, struct rd *rest, const uint8_t **ret_p)
+{
+	enum snmp_bad bad;
+	if (snmp_read_community(rest, &w->head.community, &w->head.community_bytes, &bad) < 0)
+		return drop_malformed(w, bad);
+	if (!admits(w, rest))
+		return 0;
+	if (snmp_read_pdu(rest, w->head.version, &w->pdu, &bad) < 0)
+		return drop_malformed(w, bad);
+	if (w->pdu.tag != SNMP_GET && w->pdu.tag != SNMP_GETNEXT && w->pdu.tag != SNMP_GETBULK &&
+		w->pdu.tag != SNMP_SET) {
+		stat_add(&w->r->foreign_pdus, 1);
+		return 0;
+	}
+	w->head.request_id = w->pdu.request_id;
+	return answer(w, ret_p);
+}
+
 size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t **ret_p)
 {
 	struct work w; /* what stays unset here is set before it is read: zeroing it all costs */
@@ -423,6 +539,8 @@ size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t
 	w.r = r;
 	w.ask = ask;
 	w.table = &ask->dev->conf->type->table;
+	w.v3 = NULL;
+	w.max_bytes = ask->max_bytes;
 	w.objects = 0;
 	w.hidden_from = w.hidden_to = 0;
 	w.head.error_status = w.head.error_index = 0;
@@ -430,22 +548,11 @@ size_t respond(struct responder *r, const struct respond_ask *ask, const uint8_t
 		device_count(ask->dev, DEV_SNMP_IN_PKTS, 1);
 	if (snmp_read_version(ask->p, ask->len, &w.head.version, &rest, &bad) < 0)
 		return drop_malformed(&w, bad);
-	if (w.head.version != SNMP_V1 && w.head.version != SNMP_V2C) {
-		device_count(ask->dev, DEV_SNMP_IN_BAD_VERSIONS, 1);
-		stat_add(&r->bad_version_datagrams, 1);
-		return 0;
-	}
-	if (snmp_read_community(&rest, &w.head.community, &w.head.community_bytes, &bad) < 0)
-		return drop_malformed(&w, bad);
-	if (!admits(&w, &rest))
-		return 0;
-	if (snmp_read_pdu(&rest, w.head.version, &w.pdu, &bad) < 0)
-		return drop_malformed(&w, bad);
-	if (w.pdu.tag != SNMP_GET && w.pdu.tag != SNMP_GETNEXT && w.pdu.tag != SNMP_GETBULK &&
-		w.pdu.tag != SNMP_SET) {
-		stat_add(&r->foreign_pdus, 1);
-		return 0;
-	}
-	w.head.request_id = w.pdu.request_id;
-	return answer(&w, ret_p);
+	if (LIKELY(w.head.version == SNMP_V1 || w.head.version == SNMP_V2C))
+		return respond_community(&w, &rest, ret_p);
+	if (w.head.version == SNMP_V3 && ask->dev->conf->access)
+		return respond_v3(&w, &rest, ret_p);
+	device_count(ask->dev, DEV_SNMP_IN_BAD_VERSIONS, 1);
+	stat_add(&r->bad_version_datagrams, 1);
+	return 0;
 }

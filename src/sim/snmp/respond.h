@@ -1,6 +1,6 @@
-/* The SNMP command responder of v1 and v2c (RFC 3413 3.2, RFC 3416 4.2, RFC 1157 4.1, RFC 3584 4):
- * one request in, one response or none out. One thread owns each responder, and makes one for
- * itself; nothing is allocated after responder_new. */
+/* The SNMP command responder (RFC 3413 3.2, RFC 3416 4.2, RFC 1157 4.1, RFC 3584 4): one request
+ * in, one response or none out. One thread owns each responder, and makes one for itself; nothing
+ * is allocated after responder_new. */
 #pragma once
 #include "base/mem.h"
 #include "base/stats.h"
@@ -24,6 +24,7 @@ struct respond_set {	       /* what became of a SET */
 struct responder_conf {
 	const char *community; /* borrowed; NULL or empty: any community is right */
 	uint32_t max_bytes;    /* of a response, the most that respond will be told; < 64 KiB */
+	uint64_t salt;	       /* of SNMPv3: no two responders of a program get the same */
 };
 extern const struct counter responder_counters[];
 /* name (copied) labels its counters. -ENOMEM. */

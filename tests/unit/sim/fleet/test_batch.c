@@ -257,7 +257,7 @@ START_TEST(refused_before_they_are_queued)
 	ck_assert_int_eq(submit(&t, "224.0.0.1", 1, &id, &fault), -EINVAL);
 	t.h.available = 100 << 20;
 	ck_assert_int_eq(submit(&t, "10.0.0.1", 1000000, &id, &fault), -ENOSPC);
-	ck_assert_ptr_nonnull(strstr(fault.text, "1000000 devices need 1"));
+	ck_assert_ptr_nonnull(strstr(fault.text, "1000000 devices need 2"));
 	ck_assert_ptr_nonnull(strstr(fault.text, " 100.0 MiB are available"));
 	ck_assert_uint_eq(id, 99);
 	/* What a batch in progress will take is not available. */
