@@ -404,8 +404,9 @@ static int wait_for_batch(struct nl6 *n)
 /* Makes again what the store has. As boot_auto. */
 static int boot_restore(struct nl6 *n, const char *auto_flags, bool *ret_has_auto)
 {
+	struct device_conf of_flags = boot_settings(&n->conf.boot, agent_port(n->agent), n->access);
 	int r;
-	while ((r = restore_step(n->restore, agent_port(n->agent))) > 0) {
+	while ((r = restore_step(n->restore, &of_flags)) > 0) {
 		int signal_no = wait_for_batch(n);
 		if (signal_no)
 			return signal_no;

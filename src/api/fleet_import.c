@@ -180,7 +180,7 @@ static int do_create(struct work *w, json_t *o, bool judge)
 	char *json = json_dumps(o, JSON_COMPACT);
 	int r = json ? store_create_read(mem, json, strlen(json), &c, &w->fault) : -ENOMEM;
 	free(json);
-	if (r == 0 && c.agents_port)
+	if (r == 0 && c.of_flags)
 		r = refuse(w, "/snmp_port", "is missing");
 	if (r == 0)
 		r = get_types(w, &c, &types);

@@ -88,6 +88,13 @@ void boot_text(const struct boot_conf *c, struct text *t)
 	text_put(t, "}");
 }
 
+struct device_conf boot_settings(
+	const struct boot_conf *c, uint16_t snmp_port, const struct access *access)
+{
+	return (struct device_conf){
+		.snmp_port = snmp_port, .write_community = c->write_community, .access = access};
+}
+
 int boot_submit(const struct boot_conf *c, uint16_t snmp_port, const struct access *access,
 	struct types *types, struct batches *batches, const struct mem *mem, const char *auto_flags,
 	void (*done)(void *arg, uint64_t id), void *done_arg, uint64_t *ret_id,
@@ -101,17 +108,15 @@ int boot_submit(const struct boot_conf *c, uint16_t snmp_port, const struct acce
 	struct batch_ask batch = {.auto_flags = auto_flags,
 		.add = {
 			.start = c->start,
-			.conf.netmask_len = c->netmask_given ? (uint8_t)c->netmask
-							     : fleet_default_netmask(&c->start),
+			.conf = boot_settings(c, snmp_port, access),
 			.netmask_given = c->netmask_given,
 			.count = c->count,
 			.types = pick.types,
 			.n_types = pick.n,
-			.conf.snmp_port = snmp_port,
-			.conf.named_type = pick.named,
-			.conf.write_community = c->write_community,
-			.conf.access = access,
 		}};
+	batch.add.conf.netmask_len =
+		c->netmask_given ? (uint8_t)c->netmask : fleet_default_netmask(&c->start);
+	batch.add.conf.named_type = pick.named;
 	r = batch_submit(batches, &batch, done, done_arg, ret_id, reterr_fault);
 	pick_done(&pick);
 	return r < 0 ? name_flag(r, reterr_fault) : 0;

@@ -20,6 +20,10 @@ MUST_CHECK int boot_conf_check(const void *boot_conf, struct fault *reterr_fault
 const char *boot_warning(const struct boot_conf *c);
 /* Is there a fleet to make? */
 bool boot_is_wanted(const struct boot_conf *c);
+/* The settings that flags give to the devices of the -auto flags: all but type, netmask_len and
+ * named_type. They are those of each start, also for devices that come back from the store. */
+struct device_conf boot_settings(
+	const struct boot_conf *c, uint16_t snmp_port, const struct access *access);
 /* What the flags ask for, to tell in a later start whether they still ask for the same. */
 void boot_text(const struct boot_conf *c, struct text *t);
 /* Compiles the types and queues the batch, as batch_submit; access may be NULL. auto_flags:

@@ -142,6 +142,10 @@ struct fleet_add {
 	const struct type *const *types;
 	uint32_t n_types;
 	uint32_t batch; /* kept in the rows; told when they go */
+	/* What deviates on a new device from its birth, taken over; NULL: nothing. Called with the
+	 * fleet's lock held, before anybody sees the device. NULL: nothing on any. */
+	struct dev_state *(*state)(void *arg, const struct device *d);
+	void *state_arg;
 };
 /* Ranges met in order, for people: only the first few are kept. Zeroed at first. */
 #define FLEET_RANGES_KEPT 6u

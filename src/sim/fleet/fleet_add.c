@@ -166,6 +166,8 @@ static void place_rows(struct slice *s)
 		setting->devices++;
 		*d = device_made(s, &a, &setting->conf);
 		engine_set(d, s->f->engine.start_ns, s->f->deleted_ns, s->now_ns);
+		if (s->add->state)
+			d->state = s->add->state(s->add->state_arg, d);
 		fleet_page_put(c->page, a.b[15], d);
 	}
 }

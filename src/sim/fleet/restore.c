@@ -2,8 +2,9 @@
 #include "base/rcu.h"
 #include "base/text.h"
 #include "sim/fleet/keeper.h"
-#include "sim/fleet/store_create.h"
+#include "sim/fleet/restore_state.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define IN_WORK_MAX 64u
@@ -14,6 +15,7 @@ struct create {
 	uint32_t n_runs, runs_room;
 	uint32_t next; /* device behind the last hole */
 	bool is_left_out;
+	struct restore_states states;
 };
 struct restore {
 	struct restore_env env;
@@ -22,6 +24,7 @@ struct restore {
 	uint32_t n, room, submitted;
 	struct create *in_work[IN_WORK_MAX];
 	uint32_t n_in_work;
+	struct text with_state; /* struct addr, sorted: devices of which something is kept */
 };
 
 static void left_out(struct restore *r, struct create *c, const char *why)
@@ -45,7 +48,7 @@ static int read_create(void *arg, uint32_t id, const void *json, size_t bytes)
 		r->room = room;
 	}
 	struct create *c = &r->creates[r->n];
-	*c = (struct create){0};
+	*c = (struct create){.states.mem = r->env.mem};
 	int e = store_create_read(r->env.mem, json, bytes, &c->kept, &fault);
 	if (e == -EINVAL) {
 		store_note(r->env.store, "create %u: %s %s", id, fault.field, fault.text);
@@ -112,6 +115,36 @@ static int read_auto(void *arg, const void *value, size_t bytes)
 	return 0;
 }
 
+static int read_device(
+	void *arg, struct store_key key, const void *value UNUSED, size_t bytes UNUSED)
+{
+	struct restore *r = arg;
+	struct text *t = &r->with_state;
+	const size_t n = sizeof(struct addr);
+	if (key.bytes >= n && (t->len < n || memcmp(t->s + t->len - n, key.p, n) != 0))
+		text_write(t, key.p, n);
+	return t->err;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	return addr_cmp(a, b);
+}
+
+static bool has_state(const struct restore *r, const struct addr *first, const struct addr *last)
+{
+	const struct addr *list = (const struct addr *)r->with_state.s;
+	size_t lo = 0, n = r->with_state.len / sizeof(*list), hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (addr_cmp(&list[mid], first) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && addr_cmp(&list[lo], last) <= 0;
+}
+
 static int read_all(struct restore *r)
 {
 	int e = store_each_create(r->env.store, read_create, r);
@@ -119,6 +152,13 @@ static int read_all(struct restore *r)
 		e = store_each_hole(r->env.store, read_hole, r);
 	for (uint32_t i = 0; e == 0 && i < r->n; i++)
 		e = add_run(r->env.mem, &r->creates[i], r->creates[i].kept.add.count);
+	if (e == 0)
+		e = store_each(r->env.store, STORE_SET, read_device, r);
+	if (e == 0)
+		e = store_each(r->env.store, STORE_IF, read_device, r);
+	if (r->with_state.len > 0)
+		qsort(r->with_state.s, r->with_state.len / sizeof(struct addr), sizeof(struct addr),
+			by_addr);
 	if (e == 0)
 		e = store_get(r->env.store, STORE_META, STORE_KEY("auto", 4), read_auto, r);
 	return e == -ENOENT ? 0 : e;
@@ -130,6 +170,7 @@ int restore_new(const struct restore_env *env, struct restore **ret_restore)
 	if (!r)
 		return -ENOMEM;
 	r->env = *env;
+	r->with_state = (struct text)TEXT(env->mem);
 	int e = read_all(r);
 	batches_restore(env->batches, r->n ? r->creates[r->n - 1].kept.id : 0);
 	if (e < 0)
@@ -147,7 +188,9 @@ struct restore *restore_free(struct restore *r)
 	for (uint32_t i = 0; i < r->n; i++) {
 		store_create_done(r->env.mem, &r->creates[i].kept);
 		(void)mem_free(r->env.mem, r->creates[i].runs);
+		restore_states_done(&r->creates[i].states);
 	}
+	text_done(&r->with_state);
 	(void)mem_free(r->env.mem, r->creates);
 	(void)mem_free(r->env.mem, r->auto_flags);
 	return mem_free(r->env.mem, r);
@@ -180,21 +223,56 @@ static int get_types(struct restore *r, struct create *c, const struct type **ty
 	return missing < c->kept.n_slugs ? 0 : -ENOENT;
 }
 
+/* The store is the keeper's. */
+struct reading {
+	struct change change;
+	struct restore *r;
+	struct create *c;
+};
+
+static int reading_apply(struct change *change, struct keeping *k, const struct device *d UNUSED)
+{
+	struct reading *g = CONTAINER_OF(change, struct reading, change);
+	return restore_states_read(
+		&g->c->states, g->r->env.store, &g->c->kept.add, keeping_now_ns(k));
+}
+
+static int read_states(struct restore *r, struct create *c, const struct type **types)
+{
+	struct reading g = {.change.apply = reading_apply, .r = r, .c = c};
+	struct fleet_add *add = &c->kept.add;
+	struct addr last;
+	restore_states_done(&c->states); /* of a try before */
+	add->types = types;
+	add->n_types = c->kept.n_slugs;
+	int e = fleet_nth_addr(&add->start, add->conf.netmask_len, add->count - 1, &last);
+	if (e == 0 && has_state(r, &add->start, &last))
+		e = keeper_run(r->env.keeper, &g.change);
+	add->state = restore_states_take;
+	add->state_arg = &c->states;
+	return e;
+}
+
 static int submit_of(struct restore *r, struct create *c, const struct type **types,
-	uint16_t agents_port, struct fault *fault)
+	const struct device_conf *of_flags, struct fault *fault)
 {
 	struct batch_ask ask = {
 		.add = c->kept.add, .id = c->kept.id, .runs = c->runs, .n_runs = c->n_runs};
 	uint64_t id;
-	ask.add.types = types;
-	ask.add.n_types = c->kept.n_slugs;
-	if (c->kept.agents_port)
-		ask.add.conf.snmp_port = agents_port;
+	int e = read_states(r, c, types);
+	if (e < 0)
+		return e;
+	ask.add = c->kept.add;
+	if (c->kept.of_flags) {
+		ask.add.conf = *of_flags;
+		ask.add.conf.netmask_len = c->kept.add.conf.netmask_len;
+		ask.add.conf.named_type = c->kept.add.conf.named_type;
+	}
 	return batch_submit(r->env.batches, &ask, r->env.ended, r->env.arg, &id, fault);
 }
 
 /* 0: it is in work, or was left out; -EBUSY, -EAGAIN: later. */
-static int submit(struct restore *r, struct create *c, uint16_t agents_port)
+static int submit(struct restore *r, struct create *c, const struct device_conf *of_flags)
 {
 	struct fault fault = {0};
 	if (c->n_runs == 0)
@@ -204,7 +282,7 @@ static int submit(struct restore *r, struct create *c, uint16_t agents_port)
 		return -ENOMEM;
 	int e = get_types(r, c, types);
 	if (e == 0)
-		e = submit_of(r, c, types, agents_port, &fault);
+		e = submit_of(r, c, types, of_flags, &fault);
 	for (uint32_t i = 0; i < c->kept.n_slugs; i++)
 		(void)type_unref(types[i]);
 	(void)mem_free(r->env.mem, types);
@@ -231,15 +309,16 @@ static void look_at_work(struct restore *r)
 		}
 		if (e == 0 && info.state == BATCH_FAILED)
 			left_out(r, c, info.fault.text);
+		restore_states_done(&c->states);
 		r->in_work[i] = r->in_work[--r->n_in_work];
 	}
 }
 
-int restore_step(struct restore *r, uint16_t agents_port)
+int restore_step(struct restore *r, const struct device_conf *of_flags)
 {
 	look_at_work(r);
 	while (r->submitted < r->n && r->n_in_work < IN_WORK_MAX) {
-		int e = submit(r, &r->creates[r->submitted], agents_port);
+		int e = submit(r, &r->creates[r->submitted], of_flags);
 		if (e == -EBUSY || e == -EAGAIN)
 			break;
 		if (e < 0)

@@ -21,8 +21,8 @@ MUST_CHECK int restore_new(const struct restore_env *env, struct restore **ret_r
 struct restore *restore_free(struct restore *r); /* takes NULL; no batch may be in work */
 CLEANUP(restore);
 /* Submits what can be. 1: batches are in work, to be called again when one has ended; 0: all are
- * done. agents_port: of creates that were not made for a port of their own. */
-MUST_CHECK int restore_step(struct restore *r, uint16_t agents_port);
+ * done. of_flags: settings of creates of the -auto flags (boot_settings). */
+MUST_CHECK int restore_step(struct restore *r, const struct device_conf *of_flags);
 /* When all are done: forgets what is kept of devices that no create has (their create was cut off,
  * and nobody was told of it). */
 MUST_CHECK int restore_sweep(struct restore *r);

@@ -94,6 +94,10 @@ MUST_CHECK int store_get(struct store *s, enum store_kind kind, struct store_key
 	int (*fn)(void *arg, const void *value, size_t bytes), void *arg); /* -ENOENT */
 MUST_CHECK int store_each(struct store *s, enum store_kind kind,
 	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg);
+/* The same of those whose keys begin with something from first to last. */
+MUST_CHECK int store_each_between(struct store *s, enum store_kind kind, struct store_key first,
+	struct store_key last,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg);
 /* The last whose key is from first to last. -ENOENT. */
 MUST_CHECK int store_get_last(struct store *s, enum store_kind kind, struct store_key first,
 	struct store_key last,
@@ -107,6 +111,8 @@ struct store_set {
 };
 MUST_CHECK int store_each_set(
 	struct store *s, int (*fn)(void *arg, const struct store_set *set), void *arg);
+MUST_CHECK int store_each_set_of(struct store *s, const struct addr *first, const struct addr *last,
+	int (*fn)(void *arg, const struct store_set *set), void *arg);
 struct store_if {
 	struct addr device;
 	uint32_t if_index;
@@ -115,6 +121,8 @@ struct store_if {
 };
 MUST_CHECK int store_each_if(
 	struct store *s, int (*fn)(void *arg, const struct store_if *i), void *arg);
+MUST_CHECK int store_each_if_of(struct store *s, const struct addr *first, const struct addr *last,
+	int (*fn)(void *arg, const struct store_if *i), void *arg);
 
 /* Any thread. */
 struct store_status {

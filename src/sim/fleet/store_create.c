@@ -25,14 +25,14 @@ void store_create_join(struct text *t, const struct addr *start, uint32_t count,
 	text_put(t, "}");
 }
 
-void store_create_text(struct text *t, const struct fleet_add *add, bool agents_port)
+void store_create_text(struct text *t, const struct fleet_add *add, bool of_flags)
 {
 	begin_text(t, &add->start, add->count);
-	store_create_rest(t, add, agents_port);
+	store_create_rest(t, add, of_flags);
 	text_put(t, "}");
 }
 
-void store_create_rest(struct text *t, const struct fleet_add *add, bool agents_port)
+void store_create_rest(struct text *t, const struct fleet_add *add, bool of_flags)
 {
 	text_printf(t, ",\"netmask\":%u", add->conf.netmask_len);
 	text_kv_bool(t, "netmask_given", add->netmask_given);
@@ -43,8 +43,9 @@ void store_create_rest(struct text *t, const struct fleet_add *add, bool agents_
 	}
 	text_put(t, "]");
 	text_kv_bool(t, "named_type", add->conf.named_type);
-	if (!agents_port)
-		text_kv_u64(t, "snmp_port", add->conf.snmp_port);
+	if (of_flags)
+		return;
+	text_kv_u64(t, "snmp_port", add->conf.snmp_port);
 	if (add->conf.write_community)
 		text_kv_str(t, "write_community", add->conf.write_community);
 }
@@ -119,7 +120,7 @@ static int read_members(
 {
 	json_int_t netmask, count, port = 0;
 	const char *start = json_string_value(json_object_get(o, "start"));
-	c->agents_port = !json_object_get(o, "snmp_port");
+	c->of_flags = !json_object_get(o, "snmp_port");
 	if (!start || addr_parse(start, &c->add.start) < 0)
 		return bad(fault, "start", "an address");
 	int r = get_int(o, "netmask", 128, &netmask, fault);
@@ -129,7 +130,7 @@ static int read_members(
 		r = get_bool(o, "netmask_given", &c->add.netmask_given, fault);
 	if (r == 0)
 		r = get_bool(o, "named_type", &c->add.conf.named_type, fault);
-	if (r == 0 && !c->agents_port)
+	if (r == 0 && !c->of_flags)
 		r = get_int(o, "snmp_port", 65535, &port, fault);
 	if (r < 0)
 		return r;

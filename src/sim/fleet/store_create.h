@@ -8,15 +8,15 @@
 struct store_create {
 	uint32_t id;
 	struct fleet_add add; /* types and batch are not set */
-	bool agents_port;     /* made for the port of all agents, whatever that is */
+	bool of_flags;	      /* port and other settings are what flags say at each start */
 	char **slugs;	      /* of the types, n_slugs of them; NULL: of one that is gone */
 	uint32_t n_slugs;
 };
 /* The text of a record; slugs are those of add's types. */
-void store_create_text(struct text *t, const struct fleet_add *add, bool agents_port);
+void store_create_text(struct text *t, const struct fleet_add *add, bool of_flags);
 /* Its members behind "start" and "count", with commas before each: creates of the same settings
  * have the same. */
-void store_create_rest(struct text *t, const struct fleet_add *add, bool agents_port);
+void store_create_rest(struct text *t, const struct fleet_add *add, bool of_flags);
 /* The text of what store_create_rest has written before. */
 void store_create_join(struct text *t, const struct addr *start, uint32_t count, const char *rest);
 /* -EINVAL with a fault: it is of no create. store_create_done frees what was read. */

@@ -102,6 +102,14 @@ int store_each_set(struct store *s, int (*fn)(void *arg, const struct store_set 
 	return store_each(s, STORE_SET, on_set, &w);
 }
 
+int store_each_set_of(struct store *s, const struct addr *first, const struct addr *last,
+	int (*fn)(void *arg, const struct store_set *set), void *arg)
+{
+	struct set_walk w = {fn, arg};
+	return store_each_between(s, STORE_SET, STORE_KEY(first->b, ADDR_BYTES),
+		STORE_KEY(last->b, ADDR_BYTES), on_set, &w);
+}
+
 struct if_walk {
 	int (*fn)(void *arg, const struct store_if *i);
 	void *arg;
@@ -122,4 +130,12 @@ int store_each_if(struct store *s, int (*fn)(void *arg, const struct store_if *i
 {
 	struct if_walk w = {fn, arg};
 	return store_each(s, STORE_IF, on_if, &w);
+}
+
+int store_each_if_of(struct store *s, const struct addr *first, const struct addr *last,
+	int (*fn)(void *arg, const struct store_if *i), void *arg)
+{
+	struct if_walk w = {fn, arg};
+	return store_each_between(s, STORE_IF, STORE_KEY(first->b, ADDR_BYTES),
+		STORE_KEY(last->b, ADDR_BYTES), on_if, &w);
 }

@@ -86,7 +86,8 @@ int store_prepare(struct store *s)
 		[STMT_DEL_BETWEEN] =
 			"DELETE FROM record WHERE kind = ?1 AND key >= ?2 AND key <= ?3",
 		[STMT_GET] = "SELECT value, crc FROM record WHERE kind = ?1 AND key = ?2",
-		[STMT_EACH] = "SELECT key, value, crc FROM record WHERE kind = ?1 ORDER BY key",
+		[STMT_EACH] = "SELECT key, value, crc FROM record"
+			      " WHERE kind = ?1 AND key >= ?2 AND key <= ?3 ORDER BY key",
 		[STMT_LAST] = "SELECT key, value, crc FROM record"
 			      " WHERE kind = ?1 AND key >= ?2 AND key <= ?3"
 			      " ORDER BY key DESC LIMIT 1",
@@ -165,6 +166,13 @@ int store_del(struct store *s, enum store_kind kind, struct store_key key)
 	return r;
 }
 
+/* What begins with last is at most last with the highest bytes behind it. */
+static void fill_end(uint8_t end[static STORE_KEY_BYTES_MAX], struct store_key last)
+{
+	memset(end, 0xff, STORE_KEY_BYTES_MAX);
+	memcpy(end, last.p, last.bytes);
+}
+
 int store_del_between(
 	struct store *s, enum store_kind kind, struct store_key first, struct store_key last)
 {
@@ -172,9 +180,7 @@ int store_del_between(
 	int r = begin(s);
 	if (r < 0)
 		return r;
-	/* What begins with last is at most last with the highest bytes behind it. */
-	memset(end, 0xff, sizeof(end));
-	memcpy(end, last.p, last.bytes);
+	fill_end(end, last);
 	sqlite3_stmt *st = s->stmt[STMT_DEL_BETWEEN];
 	(void)sqlite3_bind_int(st, 1, (int)kind);
 	bind_blob(st, 2, first.p, first.bytes);
@@ -277,10 +283,22 @@ int store_get_last(struct store *s, enum store_kind kind, struct store_key first
 	return r == 0 && n == 0 ? -ENOENT : r;
 }
 
+int store_each_between(struct store *s, enum store_kind kind, struct store_key first,
+	struct store_key last,
+	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg)
+{
+	uint8_t end[STORE_KEY_BYTES_MAX];
+	sqlite3_stmt *st = s->stmt[STMT_EACH];
+	uint32_t n = 0;
+	fill_end(end, last);
+	(void)sqlite3_bind_int(st, 1, (int)kind);
+	bind_blob(st, 2, first.p, first.bytes);
+	bind_blob(st, 3, end, sizeof(end));
+	return each_row(s, st, kind, fn, arg, &n);
+}
+
 int store_each(struct store *s, enum store_kind kind,
 	int (*fn)(void *arg, struct store_key key, const void *value, size_t bytes), void *arg)
 {
-	uint32_t n = 0;
-	(void)sqlite3_bind_int(s->stmt[STMT_EACH], 1, (int)kind);
-	return each_row(s, s->stmt[STMT_EACH], kind, fn, arg, &n);
+	return store_each_between(s, kind, STORE_KEY("", 0), STORE_KEY("", 0), fn, arg);
 }

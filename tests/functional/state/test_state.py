@@ -7,9 +7,12 @@ import subprocess
 import threading
 
 import pytest
+from asker import GET, SET, STRING, Asker, binding, message, pdu, tlv
 from program import FULL, ROOT, run_once, until
 
 PAGE = 4096
+CONTACT, LOCATION, NAME = "1.3.6.1.2.1.1.4.0", "1.3.6.1.2.1.1.6.0", "1.3.6.1.2.1.1.5.0"
+ADMIN, OPER, CHANGED = (f"1.3.6.1.2.1.2.2.1.{c}" for c in (7, 8, 9))
 
 
 def devices(it):
@@ -271,19 +274,121 @@ class Client(threading.Thread):
                 self.there = e
 
 
+class Setter(threading.Thread):
+    """Sets sysContact of five devices in turn, as soon as the one before is answered."""
+
+    def __init__(self, it, held):
+        super().__init__()
+        self.it = it
+        self.held = {i: {v} for i, v in held.items()}  # what may be there
+        self.sets = 0
+        self.start()
+
+    def run(self):
+        askers = [Asker(self.it.net.address(200 + i), self.it.snmp_port) for i in range(5)]
+        count = 0
+        while True:
+            count += 1
+            i = 200 + count % 5
+            value = f"{self.it.process.pid}-{count}"
+            self.held[i] = self.held.get(i, {None}) | {value}
+            ask = message(pdu(SET, [binding(CONTACT, tlv(STRING, value.encode()))], count),
+                          community=b"w")
+            try:
+                answer = askers[count % 5].raw(ask, 0.5)
+            except OSError:
+                return  # it was killed
+            if answer is None and self.it.process.poll() is not None:
+                return
+            assert answer and answer.error == 0
+            self.held[i] = {value}
+            self.sets += 1
+
+
 def test_a_kill_loses_nothing_that_was_acknowledged(kept):
-    there, draw = {}, random.Random(3)
+    there, held, draw, sets = {}, {}, random.Random(3), 0
     it = kept()
-    for round_no in range(1000 if FULL else 20):
-        client = Client(it, round_no, there)
+    port = it.snmp_port
+    assert it.create(5, first=200, write_community="w").status == 201
+    rounds = 1000 if FULL else 20
+    for round_no in range(rounds):
+        client, setter = Client(it, round_no, there), Setter(it, held)
         threading.Event().wait(draw.random() * 0.05)
         kill(it)
         client.join()
+        setter.join()
         assert isinstance(client.there, dict), client.there
-        it = kept(crash=True)
+        it = kept("-snmp-port", port, crash=True)
         has = devices(it)
         assert state(it)["not_loaded"] == []
         for i in range(60):
             is_there = it.net.address(1 + 2 * i) in has
             assert client.there.get(i, False) in (is_there, None), (round_no, i)
             there[i] = is_there
+        for i, may in setter.held.items():
+            got = Asker(it.net.address(i), port).ask(GET, CONTACT).bindings[0]
+            contact = got.value.decode()
+            assert contact in may or None in may, (round_no, i, contact, may)
+            held[i] = contact
+        sets += setter.sets
+    assert sets > rounds
+
+
+def indexes(it, address):
+    """Of the first two interfaces, as the end of a name."""
+    shown = it.get(f"/api/v1/devices/{address}?limit=2").data["detail"]
+    return [f".{i['index']}" for i in shown["interfaces"]]
+
+
+def set_snmp(it, *bindings, address=None):
+    return it.snmp("snmpset", *bindings, address=address, community="w", check=False)
+
+
+@pytest.mark.parametrize("crash", [True, False])
+def test_what_was_set_comes_back(kept, net, crash):
+    it = kept()
+    port = it.snmp_port
+    assert it.create(60, write_community="w").status == 201
+    one, two = indexes(it, net.address(3))
+    some = net.address(3), net.address(30)
+    for a in some:
+        done = set_snmp(it, CONTACT, "s", f"who {a}", NAME, "s", "router", ADMIN + one, "i", "2",
+                        address=a)
+        assert done.returncode == 0, done.stderr
+    set_snmp(it, CONTACT, "s", "again", LOCATION, "s", "x" * 200, address=some[0])
+    names = CONTACT, LOCATION, NAME, ADMIN + one, OPER + one, ADMIN + two, OPER + two
+    had = {a: it.get_snmp(*names, address=a) for a in some}
+    other = it.get_snmp(*names, address=net.address(4))
+    it.delete(f"/api/v1/devices/{net.address(30)}")
+    it = kept("-snmp-port", str(port), crash=crash)
+    assert state(it)["not_loaded"] == []
+    assert it.get_snmp(*names, address=some[0]) == had[some[0]]
+    assert had[some[0]][0] == "again" and had[some[0]][3] == had[some[0]][4]
+    assert it.get_snmp(*names, address=net.address(4)) == other
+    assert it.get_snmp(CHANGED + one, address=some[0]) == ["0:0:00:00.00"], "as after a reboot"
+    # A device that was deleted and is made again is new.
+    assert it.create(1, first=30, write_community="w").status == 201
+    assert it.get_snmp(CONTACT, address=some[1]) != had[some[1]][:1]
+    set_snmp(it, ADMIN + one, "i", "1", address=some[0])
+    it = kept("-snmp-port", str(port), crash=crash)
+    assert it.get_snmp(CONTACT, ADMIN + one, address=some[0]) == [
+        "again", it.get_snmp(ADMIN + one, address=net.address(4))[0]]
+    assert it.get_snmp(CONTACT, address=some[1]) != had[some[1]][:1]
+
+
+def test_what_a_type_has_no_more_is_told(kept, net, tmp_path):
+    types = tmp_path / "types"
+    types.mkdir()
+    shutil.copy(ROOT / "devices/asr9k.json", types / "mine.json")
+    it = kept("-devices", types)
+    port = it.snmp_port
+    it.create(1, resource_file="mine.json", write_community="w")
+    one, _ = indexes(it, net.address())
+    assert set_snmp(it, CONTACT, "s", "me", ADMIN + one, "i", "2").returncode == 0
+    had = it.get_snmp(CONTACT, ADMIN + one)
+    (types / "mine.json").unlink()
+    it = kept("-devices", types, crash=True)
+    assert devices(it) == {}
+    shutil.copy(ROOT / "devices/asr9k.json", types / "mine.json")
+    it = kept("-devices", types, "-snmp-port", str(port))
+    assert it.get_snmp(CONTACT, ADMIN + one) == had, "kept while its type was gone"
