@@ -131,7 +131,7 @@ static int count_start(struct store *s)
 	return r == -ENOMEM ? r : 0;
 }
 
-static int open_sound(struct store *s, bool *ret_sound)
+static int open_sound(struct store *s, uint32_t version, bool *ret_sound)
 {
 	int r = store_db_open(s, STORE_FILE, &s->db);
 	if (r == -EBADMSG) {
@@ -141,6 +141,8 @@ static int open_sound(struct store *s, bool *ret_sound)
 	}
 	if (r == 0)
 		r = store_db_check(s, ret_sound);
+	if (r == 0 && *ret_sound && store_db_migrate(s->db, version) != SQLITE_OK)
+		r = store_failed(s, sqlite3_extended_errcode(s->db));
 	if (r < 0 || !*ret_sound)
 		store_db_close(s);
 	return r;
@@ -184,7 +186,7 @@ static int open_file(struct store *s, const struct store_conf *conf, struct faul
 			s->dir, scan.version, STORE_VERSION);
 	} else {
 		if (sound)
-			r = open_sound(s, &sound);
+			r = open_sound(s, scan.version, &sound);
 		if (r == 0 && !sound)
 			r = open_damaged(s, conf, &scan, fault);
 		else if (r == 0 && conf->repair)
@@ -203,8 +205,6 @@ static int open_all(struct store *s, const struct store_conf *conf, struct fault
 		r = store_vfs_init(&s->vfs);
 	if (r == 0)
 		r = open_file(s, conf, fault);
-	if (r == 0)
-		r = store_db_migrate(s);
 	if (r == 0)
 		r = store_prepare(s);
 	if (r == 0)

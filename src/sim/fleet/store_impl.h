@@ -7,7 +7,7 @@
 
 #define STORE_FILE "nl6.db"
 #define STORE_LOG "-wal"
-#define STORE_VERSION 1 /* of the schema */
+#define STORE_VERSION 2 /* of the schema; see store_migrate.c */
 #define STORE_DAMAGE_KEPT 64u
 #define STORE_KEY_BYTES_MAX 1024u
 
@@ -47,8 +47,9 @@ MUST_CHECK int store_db_open(struct store *s, const char *name, sqlite3 **ret_db
 MUST_CHECK int store_db_memory(sqlite3 **ret_db);
 /* Makes nl6.db.new, with the records of from (may be NULL). */
 MUST_CHECK int store_db_make(struct store *s, sqlite3 *from, struct fault *reterr_fault);
-/* Brings the schema to STORE_VERSION. */
-MUST_CHECK int store_db_migrate(struct store *s);
+/* store_migrate.c. Brings the schema from version (0: what the records say) to STORE_VERSION, as a
+ * whole. A result of SQLite's. */
+MUST_CHECK int store_db_migrate(sqlite3 *db, uint32_t version);
 /* Does the database hold together, and each record? Notes what does not. */
 MUST_CHECK int store_db_check(struct store *s, bool *ret_sound);
 /* Reads what the scan finds sound into a database in memory. */

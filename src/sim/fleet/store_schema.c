@@ -11,7 +11,7 @@
 static const char schema[] = "CREATE TABLE record(kind INTEGER NOT NULL, key BLOB NOT NULL,"
 			     " value BLOB NOT NULL, crc INTEGER NOT NULL,"
 			     " PRIMARY KEY(kind, key)) WITHOUT ROWID;"
-			     "PRAGMA user_version=" STR(STORE_VERSION);
+			     "PRAGMA user_version=1"; /* store_migrate.c goes on from here */
 /* One process has the file. Nothing is written before a commit, and what is deleted is gone from
  * the file, which makes store_scan.c right about what it finds. */
 static const char settings[] = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_spill=OFF;"
@@ -99,7 +99,7 @@ static int copy_all(sqlite3 *to, sqlite3 *from)
 		from, "SELECT kind, key, value, crc FROM record", -1, &get, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_prepare_v2(
-			to, "INSERT INTO record VALUES(?, ?, ?, ?)", -1, &put, NULL);
+			to, "INSERT OR REPLACE INTO record VALUES(?, ?, ?, ?)", -1, &put, NULL);
 	while (code == SQLITE_OK && (code = sqlite3_step(get)) == SQLITE_ROW)
 		code = copy_row(put, get);
 	(void)sqlite3_finalize(get);
@@ -123,6 +123,8 @@ static int fill(sqlite3 *db, sqlite3 *from)
 		code = copy_all(db, from);
 	if (code == SQLITE_OK)
 		code = exec(db, "COMMIT");
+	if (code == SQLITE_OK)
+		code = store_db_migrate(db, 1);
 	return code == SQLITE_OK ? exec(db, durable) : code;
 }
 
@@ -153,12 +155,6 @@ int store_db_make(struct store *s, sqlite3 *from, struct fault *reterr_fault)
 		return fault_set(reterr_fault, r, "-state-dir", NULL,
 			"cannot make a file in %s: %s", s->dir, strerrordesc_np(-r));
 	return store_dir_replace(s, reterr_fault);
-}
-
-int store_db_migrate(struct store *s)
-{
-	(void)s;
-	return 0;
 }
 
 static int check_structure(struct store *s, bool *ret_sound)
@@ -253,6 +249,8 @@ int store_db_salvage(struct store *s, struct store_scan *scan, sqlite3 **ret_db)
 	if (r == 0)
 		r = store_scan_records(scan, salvage_one, &v);
 	(void)sqlite3_finalize(v.put);
+	if (r == 0 && store_db_migrate(db, scan->version) != SQLITE_OK)
+		r = -ENOMEM;
 	if (r < 0)
 		(void)sqlite3_close_v2(db);
 	else

@@ -296,6 +296,75 @@ START_TEST(a_newer_file_is_refused)
 }
 END_TEST
 
+static int count_one(
+	void *arg, struct store_key key UNUSED, const void *value UNUSED, size_t bytes UNUSED)
+{
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+static uint32_t count_kind(struct store *s, enum store_kind kind)
+{
+	uint32_t n = 0;
+	ck_assert_int_eq(store_each(s, kind, count_one, &n), 0);
+	return n;
+}
+
+static int see_schema(void *arg, const void *value, size_t bytes)
+{
+	ck_assert_uint_eq(bytes, 4);
+	*(uint8_t *)arg = ((const uint8_t *)value)[3];
+	return 0;
+}
+
+static void check_migrated(struct sx *x)
+{
+	uint8_t version = 0;
+	ck_assert_int_eq(
+		store_get(x->s, STORE_META, STORE_KEY("schema", 6), see_schema, &version), 0);
+	ck_assert_uint_eq(version, 2);
+	ck_assert_uint_eq(count_kind(x->s, STORE_META), 3);
+	ck_assert_uint_eq(count_kind(x->s, STORE_RANGE), 2);
+	ck_assert_uint_eq(count_kind(x->s, STORE_HOLE), 2);
+	ck_assert_uint_eq(count_kind(x->s, STORE_SET), 2);
+	ck_assert_uint_eq(count_kind(x->s, STORE_IF), 1);
+}
+
+/* state-1.db was written by a program that knew version 1 alone. */
+START_TEST(a_file_of_version_1_is_brought_up_to_date)
+{
+	struct sx x = sx_make();
+	char path[512];
+	uint8_t *old, *now;
+	(void)snprintf(
+		path, sizeof(path), "%s/tests/unit/sim/fleet/state-1.db", getenv("SOURCE_ROOT"));
+	size_t n = sx_read(path, &old);
+	ck_assert_uint_gt(n, 0);
+	ck_assert_uint_eq(old[63], 1);
+	sx_write(x.path, old, n);
+	for (int i = 0; i < 2; i++) {
+		sx_open(&x);
+		check_migrated(&x);
+		sx_close(&x);
+		(void)sx_read(x.path, &now);
+		ck_assert_uint_eq(now[63], 2);
+		free(now);
+	}
+	/* Damaged, it is only read; a repair writes the new version. */
+	old[100] ^= 1;
+	sx_write(x.path, old, n);
+	sx_open(&x);
+	ck_assert(sx_status(&x).refuses);
+	check_migrated(&x);
+	sx_close(&x);
+	struct fault fault = {0};
+	ck_assert_int_eq(sx_try(&x, true, &fault), 0);
+	check_migrated(&x);
+	free(old);
+	sx_done(&x);
+}
+END_TEST
+
 static void limit_files(rlim_t bytes)
 {
 	struct rlimit lim;
@@ -416,5 +485,6 @@ END_TEST
 UNIT_MAIN(records_outlive_the_store, states_of_interfaces, the_directory_is_ours_alone,
 	a_kill_loses_nothing_that_was_committed, a_flipped_bit_is_seen_in_any_page,
 	a_flipped_bit_is_seen_in_the_log, what_is_not_ours_is_never_overwritten,
-	a_newer_file_is_refused, no_room_refuses_and_room_heals, a_repair_that_was_cut_off_is_ended,
+	a_newer_file_is_refused, a_file_of_version_1_is_brought_up_to_date,
+	no_room_refuses_and_room_heals, a_repair_that_was_cut_off_is_ended,
 	want_of_memory_leaves_nothing_behind)
