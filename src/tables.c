@@ -55,7 +55,6 @@ const char nl6_usage[] =
 	}
 const struct flag_other nl6_other_flags[] = {
 	{"profiling-force-gc", FLAG_MEANINGLESS, "there is no garbage collector here"},
-	NOT_BUILT("if-scenario"), NOT_BUILT("if-failure-pct"), NOT_BUILT("if-error-scenario"),
 	NOT_BUILT("if-flap-scenario"), NOT_BUILT("if-flap-global-cap"),
 	NOT_BUILT("optical-scenario"), NOT_BUILT("flow-collector"), NOT_BUILT("flow-protocol"),
 	NOT_BUILT("flow-tick-interval"), NOT_BUILT("flow-active-timeout"),

@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define COMMUNITY_BYTES 255
 #define SNMP_PORT 161 /* snmp_port 0 or not given */
 
 struct create {
 	struct body_value start_ip, device_count, netmask, resource_file, round_robin, category,
-		snmp_port, write_community, pre_allocate, max_workers;
+		snmp_port, write_community, if_error_scenario, pre_allocate, max_workers;
 };
 #define ABSENT(key, text) \
 	{ \
@@ -43,7 +44,9 @@ const struct body_key devices_create_keys[] = {
 	ABSENT("traps", "Not in this build"),
 	ABSENT("syslog", "Not in this build"),
 	ABSENT("gnmi_dialout", "Not in this build"),
-	CLEAN("if_error_scenario", "Only clean is in this build"),
+	BODY_KEY_STR(struct create, if_error_scenario, false, "^(clean|typical|degraded|failing)?$",
+		"How many errors and discards their interfaces count: clean, typical, degraded or "
+		"failing, in any case; empty: clean"),
 	CLEAN("if_flap_scenario", "Only clean is in this build"),
 	CLEAN("optical_scenario", "Only clean is in this build"),
 	{0},
@@ -78,6 +81,27 @@ static int read_range(const struct create *c, struct fleet_add *add, struct faul
 	}
 	add->conf.snmp_port = c->snmp_port.num ? (uint16_t)c->snmp_port.num : SNMP_PORT;
 	return 0;
+}
+
+/* In any case and with blanks around it, as the original takes it. */
+static int read_errors(const struct create *c, struct fleet_add *add, struct fault *f)
+{
+	static const char *const names[] = {[IF_ERRORS_CLEAN] = "clean",
+		[IF_ERRORS_TYPICAL] = "typical",
+		[IF_ERRORS_DEGRADED] = "degraded",
+		[IF_ERRORS_FAILING] = "failing"};
+	const char *s = c->if_error_scenario.given ? c->if_error_scenario.str : "";
+	s += strspn(s, " \t");
+	size_t n = strcspn(s, " \t");
+	if (n == 0 && !s[strspn(s, " \t")])
+		return 0;
+	for (uint8_t i = 0; i < ARRAY_SIZE(names) && !s[n + strspn(s + n, " \t")]; i++)
+		if (n == strlen(names[i]) && strncasecmp(s, names[i], n) == 0) {
+			add->conf.if_errors = i;
+			return 0;
+		}
+	return fault_set(f, -EINVAL, "/if_error_scenario", "clean, typical, degraded, failing",
+		"%.40s is no scenario", c->if_error_scenario.str);
 }
 
 /* Exception: what is wrong with a type is a fault of the body that names it: 400. Its place is
@@ -245,6 +269,8 @@ int devices_create(struct request *rq)
 		rq->body, rq->body_bytes, devices_create_keys, &c, sizeof(c), &json, &rq->fault);
 	if (r == 0)
 		r = read_range(&c, &add, &rq->fault);
+	if (r == 0)
+		r = read_errors(&c, &add, &rq->fault);
 	if (r == 0)
 		r = pick(rq, &c, &picked);
 	if (r < 0)

@@ -9,7 +9,8 @@ const struct schema fleet_schemas[] = {
 	{0},
 };
 static const struct route_query export_query[] = {
-	{"secrets", "true: communities and passwords, too; without it they are left out", "str"},
+	{"secrets", "true: communities and passwords, too; without it they are left out", "str",
+		.pattern = "^(true|false)$"},
 	{0}};
 static const struct route_answer export_answers[] = {
 	{200, "A JSON object a line: nl6, then each create", "str", "application/x-ndjson"}, {0}};

@@ -15,7 +15,7 @@ struct state_body {
 };
 static const struct body_key state_keys[] = {
 	BODY_KEY_STR(struct state_body, status, true, "^(UP|DOWN|TESTING)$", "UP, DOWN or TESTING"),
-	BODY_KEY_STR(struct state_body, duration, false, "^([0-9.]+(h|m|s|ms|us|ns))+$",
+	BODY_KEY_STR(struct state_body, duration, false, NULL,
 		"After it what was there before comes back, at most 24h: \"30s\""),
 	{0},
 };

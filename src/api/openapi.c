@@ -69,6 +69,8 @@ static void write_parameter(struct text *t, const struct parameter *p, unsigned 
 	text_kv_str(t, "type", is_int ? "integer" : "string");
 	if (is_int)
 		text_kv_u64(t, "minimum", p->q->min);
+	else if (p->q && p->q->pattern)
+		text_kv_str(t, "pattern", p->q->pattern);
 	else
 		text_kv_str(t, "pattern",
 			p->q || !p->required ? "^[^\\x00-\\x1f\\x7f]+$" : "^[0-9A-Za-z._:-]+$");

@@ -11,8 +11,9 @@ struct body_key;
 /* A query parameter. A table ends with {0}. */
 struct route_query {
 	const char *name, *help;
-	const char *kind;  /* schema, see openapi.h: "int", "str" */
-	uint64_t min, max; /* of an int; max 0: unbounded */
+	const char *kind;    /* schema, see openapi.h: "int", "str" */
+	uint64_t min, max;   /* of an int; max 0: unbounded */
+	const char *pattern; /* of a str, for the schema; NULL: any text */
 };
 /* An answer. Errors that every route may give are not listed. A table ends with {0}. */
 struct route_answer {

@@ -210,7 +210,9 @@ const struct schema set_schemas[] = {
 	{0},
 };
 static const struct route_query delete_query[] = {
-	{"oid", "Only this object, by its OID with the instance; absent: all", "str"}, {0}};
+	{"oid", "Only this object, by its OID with the instance; absent: all", "str",
+		.pattern = "^[.]?1[.]3([.][0-9]{1,9}){1,120}$"},
+	{0}};
 static const struct route_answer get_answers[] = {
 	{200, "What was set, in order of OID", "Page<[Set]>", NULL},
 	{404, "No such device", "Error", NULL}, {0}};

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+static const struct flag_choice if_errors_names[] = {{"clean", IF_ERRORS_CLEAN},
+	{"typical", IF_ERRORS_TYPICAL}, {"degraded", IF_ERRORS_DEGRADED},
+	{"failing", IF_ERRORS_FAILING}, {0}};
 const struct flag boot_flags[] = {FLAG_ADDR(struct boot_conf, start, "auto-start-ip", NULL,
 					  "Address of the first device to create at start"),
 	FLAG_U32(struct boot_conf, count, "auto-count", 0, 0, 16000000,
@@ -15,6 +18,8 @@ const struct flag boot_flags[] = {FLAG_ADDR(struct boot_conf, start, "auto-start
 		"Give them all device types in turn"),
 	FLAG_STR(struct boot_conf, category, "auto-category", NULL,
 		"With -auto-round-robin: only types of this `CATEGORY`"),
+	FLAG_ENUM(struct boot_conf, if_errors, "if-error-scenario", "clean", if_errors_names,
+		"How many errors and discards their interfaces count"),
 	FLAG_SECRET(struct boot_conf, write_community, "snmp-write-community", NULL,
 		"Let SNMPv1 and v2c SET on them by this `COMMUNITY`; nobody may if not given"),
 	{0}};
@@ -91,8 +96,10 @@ void boot_text(const struct boot_conf *c, struct text *t)
 struct device_conf boot_settings(
 	const struct boot_conf *c, uint16_t snmp_port, const struct access *access)
 {
-	return (struct device_conf){
-		.snmp_port = snmp_port, .write_community = c->write_community, .access = access};
+	return (struct device_conf){.snmp_port = snmp_port,
+		.if_errors = (uint8_t)c->if_errors,
+		.write_community = c->write_community,
+		.access = access};
 }
 
 int boot_submit(const struct boot_conf *c, uint16_t snmp_port, const struct access *access,

@@ -11,6 +11,7 @@ struct boot_conf {
 	bool netmask_given; /* not the default: the range must fit it */
 	const char *type, *category;
 	bool round_robin;
+	enum if_errors if_errors;
 	const char *write_community; /* NULL: nobody may SET by v1 and v2c */
 };
 extern const struct flag boot_flags[];

@@ -27,18 +27,36 @@ static bool is_at(const struct dev_ifs *ifs, uint32_t at, uint32_t slot)
 	return ifs && at < ifs->n && ifs->ifs[at].slot == slot;
 }
 
-static struct dev_if of_type(const struct device *d, uint32_t slot)
+static struct dev_if as_booted(const struct device *d, uint32_t slot)
 {
-	const struct type_if *i = &d->conf->type->ifs[slot];
-	return (struct dev_if){
+	const struct device_conf *c = d->conf;
+	const struct type_if *i = &c->type->ifs[slot];
+	struct dev_if booted = {
 		.slot = slot, .admin = i->admin, .link = i->oper, .since_ns = d->boot_ns};
+	switch ((enum if_scenario)c->if_scenario) {
+	case IF_SCENARIO_TYPE:
+		break;
+	case IF_SCENARIO_SHUTDOWN:
+		booted.admin = IF_DOWN;
+		break;
+	case IF_SCENARIO_FAILURE:
+		booted.admin = IF_UP;
+		booted.link = IF_DOWN;
+		break;
+	case IF_SCENARIO_PART:
+		booted.admin = IF_UP;
+		if (i->index % 100 < c->if_failure_pct)
+			booted.link = IF_DOWN;
+		break;
+	}
+	return booted;
 }
 
 void ifstate_get(const struct device *d, const struct dev_ifs *ifs, uint32_t slot, uint64_t now_ns,
 	struct ifstate *ret_state)
 {
 	uint32_t at = seek(ifs, slot);
-	struct dev_if i = is_at(ifs, at, slot) ? ifs->ifs[at] : of_type(d, slot);
+	struct dev_if i = is_at(ifs, at, slot) ? ifs->ifs[at] : as_booted(d, slot);
 	*ret_state = (struct ifstate){.admin = i.admin,
 		.link = i.link,
 		.oper = oper_of(i.admin, i.link),
@@ -54,7 +72,7 @@ int ifstate_change(const struct mem *mem, const struct device *d, const struct d
 {
 	uint32_t at = seek(ifs, slot), n = ifs ? ifs->n : 0;
 	bool there = is_at(ifs, at, slot);
-	struct dev_if i = there ? ifs->ifs[at] : of_type(d, slot);
+	struct dev_if i = there ? ifs->ifs[at] : as_booted(d, slot);
 	uint8_t *value = what == IFSTATE_ADMIN ? &i.admin : &i.link;
 	if (*value == status) {
 		*ret_ifs = ifs;

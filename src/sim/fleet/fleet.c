@@ -10,9 +10,17 @@
 static_assert(sizeof(struct device) == 192, "a row is three cache lines");
 static_assert(DEV_SNMP_N <= 16, "the counters are one cache line");
 
+static const struct flag_choice if_scenarios[] = {{"1", IF_SCENARIO_SHUTDOWN},
+	{"2", IF_SCENARIO_TYPE}, {"3", IF_SCENARIO_FAILURE}, {"4", IF_SCENARIO_PART}, {0}};
 const struct flag fleet_flags[] = {
 	FLAG_U64(struct fleet_conf, seed, "seed", 1, 0, UINT64_MAX,
 		"Seed of names, serials and counters: the same seed gives the same fleet"),
+	FLAG_ENUM(struct fleet_conf, if_scenario, "if-scenario", "2", if_scenarios,
+		"Interfaces boot 1: shut down, 2: as their type has them, 3: without a link, 4: "
+		"some "
+		"without a link"),
+	FLAG_U16(struct fleet_conf, if_failure_pct, "if-failure-pct", 10, 0, 100,
+		"With -if-scenario 4: the `PERCENTAGE` of interfaces without a link"),
 	{0}};
 const struct counter fleet_counters[] = {
 	GAUGE(struct fleet, devices, "Devices in the fleet"),
@@ -35,6 +43,8 @@ int fleet_new(const struct fleet_env *env, const struct fleet_conf *conf, struct
 		return -ENOMEM;
 	f->env = *env;
 	f->seed = conf->seed;
+	f->if_scenario = (uint8_t)conf->if_scenario;
+	f->if_failure_pct = (uint8_t)conf->if_failure_pct;
 	f->shift_ns = clk_wall_ns(env->clk) - clk_ns(env->clk);
 	f->engine.start_ns = fleet_now_ns(f);
 	f->engine.boots = store_boots_by_clock(f->engine.start_ns);
@@ -191,6 +201,7 @@ struct fleet_setting *fleet_setting_get(struct fleet *f, const struct device_con
 		if (s->conf.type == conf->type && s->conf.snmp_port == conf->snmp_port &&
 			s->conf.netmask_len == conf->netmask_len &&
 			s->conf.named_type == conf->named_type &&
+			s->conf.if_errors == conf->if_errors &&
 			is_same_text(s->conf.write_community, conf->write_community) &&
 			access_eq(s->conf.access, conf->access))
 			return s;

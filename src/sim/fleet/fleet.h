@@ -17,6 +17,18 @@ struct fleet_engine {
 	uint32_t boots;	   /* of the program, see engine.h */
 	uint64_t start_ns; /* fleet time of its start */
 };
+
+/* How much goes wrong on interfaces. */
+enum if_errors { IF_ERRORS_CLEAN, IF_ERRORS_TYPICAL, IF_ERRORS_DEGRADED, IF_ERRORS_FAILING };
+/* What states interfaces boot in. */
+enum if_scenario {
+	IF_SCENARIO_TYPE,     /* those of the type */
+	IF_SCENARIO_SHUTDOWN, /* all down for the administrator */
+	IF_SCENARIO_FAILURE,  /* all up for him, without a link */
+	IF_SCENARIO_PART, /* all up for him; those whose ifIndex modulo 100 is below the percentage
+			     have no link */
+};
+
 /* Settings that devices share; interned, reference-counted by their devices. */
 struct device_conf {
 	const struct type *type; /* a reference is held */
@@ -28,6 +40,9 @@ struct device_conf {
 	const char *write_community;
 	const struct access *access;	   /* a reference is held; NULL: no SNMPv3 */
 	const struct fleet_engine *engine; /* set by the fleet */
+	uint8_t if_errors;		   /* enum if_errors */
+	uint8_t if_scenario;	/* enum if_scenario; the fleet's own, whatever a create says */
+	uint8_t if_failure_pct; /* likewise; 0..100 */
 };
 
 /* Counters of the snmp group that can move (RFC 3418, RFC 1213); 32 bits, relaxed adds from any
@@ -98,6 +113,8 @@ struct fleet_env { /* borrowed */
 };
 struct fleet_conf {
 	uint64_t seed; /* -seed */
+	enum if_scenario if_scenario;
+	uint16_t if_failure_pct;
 };
 extern const struct flag fleet_flags[];
 extern const struct counter fleet_counters[];

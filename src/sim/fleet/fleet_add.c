@@ -32,6 +32,8 @@ static int take_settings(struct slice *s)
 		if (!add->types[i])
 			continue;
 		conf.type = add->types[i];
+		conf.if_scenario = s->f->if_scenario;
+		conf.if_failure_pct = s->f->if_failure_pct;
 		s->settings[i] = fleet_setting_get(s->f, &conf);
 		if (!s->settings[i])
 			return -ENOMEM;

@@ -12,6 +12,7 @@ struct fleet_setting {
 struct fleet {
 	struct fleet_env env;
 	uint64_t seed;
+	uint8_t if_scenario, if_failure_pct;
 	uint64_t shift_ns; /* fleet time - monotonic */
 	struct fleet_engine engine;
 	struct kus *kus;

@@ -12,6 +12,7 @@
 #define RIPPLE_SWING 88
 _Static_assert(BURST_SWING + RIPPLE_SWING < 256, "bursts could turn a counter back");
 #define STREAM_IF 0x6966 /* of rnd_u64 */
+#define STREAM_ERRORS 0x6572
 #define GOLDEN 0x9e3779b97f4a7c15ull
 #define IANA_SOFTWARE_LOOPBACK 24
 
@@ -50,6 +51,7 @@ void ifcount_init(struct ifcount *c, const struct device *d)
 	int64_t shift_ns = DAY_NS + (int64_t)(ident_city(d)->lon * 240.0 * (double)NS_PER_SEC);
 	c->profile = d->conf->type->profile;
 	c->seed = rnd_u64(d->seed, STREAM_IF, 0);
+	c->errors = d->conf->if_errors;
 	c->local_ns = d->boot_ns + (uint64_t)shift_ns;
 	c->weighed = weigh(c->local_ns, c->profile->day);
 }
@@ -149,6 +151,42 @@ static struct mix mix_of(const struct ifcount *c, const struct type_if *i, struc
 	return (struct mix){all - mcast - bcast, mcast, bcast};
 }
 
+/* Parts in a million of the packets, between these. */
+struct band {
+	uint32_t errors_min, errors_max, discards_min, discards_max;
+};
+static const struct band bands[] = {
+	[IF_ERRORS_CLEAN] = {0, 0, 0, 0},
+	[IF_ERRORS_TYPICAL] = {10, 100, 20, 200},
+	[IF_ERRORS_DEGRADED] = {1000, 10000, 2000, 20000},
+	[IF_ERRORS_FAILING] = {10000, 100000, 20000, 200000},
+};
+
+/* A part of the packets is as monotone as they are. */
+static uint64_t errors_of(const struct ifcount *c, struct lane l, uint64_t packets)
+{
+	const struct band *b = &bands[c->errors];
+	uint64_t ppm = pick(rnd_mix(l.hash + STREAM_ERRORS), 0, b->errors_min, b->errors_max);
+	return (uint64_t)((unsigned __int128)packets * ppm / 1000000);
+}
+
+static uint64_t discards_of(const struct ifcount *c, struct lane l, uint64_t packets)
+{
+	const struct band *b = &bands[c->errors];
+	uint64_t ppm = pick(rnd_mix(l.hash + STREAM_ERRORS), 16, b->discards_min, b->discards_max);
+	return (uint64_t)((unsigned __int128)packets * ppm / 1000000);
+}
+
+static uint64_t faults_get(
+	const struct ifcount *c, struct lane l, struct mix mix, uint64_t octets, enum if_column col)
+{
+	if (c->errors == IF_ERRORS_CLEAN)
+		return 0;
+	uint64_t packets = mul_shift(octets, mix.ucast, 32) + mul_shift(octets, mix.mcast, 32) +
+			   mul_shift(octets, mix.bcast, 32);
+	return col >= IF_COL_IN_ERRORS ? errors_of(c, l, packets) : discards_of(c, l, packets);
+}
+
 void ifcount_lane(const struct ifcount *c, const struct type_if *i, uint64_t up_ns,
 	enum if_direction dir, struct ifcount_lane *ret_lane)
 {
@@ -156,17 +194,21 @@ void ifcount_lane(const struct ifcount *c, const struct type_if *i, uint64_t up_
 	struct mix mix = mix_of(c, i, l);
 	uint64_t octets = octets_of(c, i, l, up_ns);
 	*ret_lane = (struct ifcount_lane){octets, mul_shift(octets, mix.ucast, 32),
-		mul_shift(octets, mix.mcast, 32), mul_shift(octets, mix.bcast, 32)};
+		mul_shift(octets, mix.mcast, 32), mul_shift(octets, mix.bcast, 32),
+		faults_get(c, l, mix, octets, IF_COL_IN_ERRORS),
+		faults_get(c, l, mix, octets, IF_COL_IN_DISCARDS)};
 }
 
 uint64_t ifcount_get(
 	const struct ifcount *c, const struct type_if *i, uint64_t up_ns, enum if_column col)
 {
-	struct lane l = draw(c, i, (col - IF_COL_IN_OCTETS) % 2 ? IF_OUT : IF_IN);
+	struct lane l = draw(c, i, (col - IF_COL_IN_DISCARDS) % 2 ? IF_OUT : IF_IN);
 	uint64_t octets = octets_of(c, i, l, up_ns);
-	if (col <= IF_COL_OUT_OCTETS)
+	if (col == IF_COL_IN_OCTETS || col == IF_COL_OUT_OCTETS)
 		return octets;
 	struct mix mix = mix_of(c, i, l);
+	if (col < IF_COL_IN_OCTETS)
+		return faults_get(c, l, mix, octets, col);
 	switch (col) {
 	case IF_COL_IN_UCAST:
 	case IF_COL_OUT_UCAST:

@@ -16,7 +16,11 @@ enum if_column {
 	IF_COL_LAST_CHANGE,
 	IF_COL_PHYS_ADDRESS,
 	IF_COL_DISCONTINUITY,
-	IF_COL_ERRORS, /* ifInErrors, ifOutErrors, discards, unknown protocols: nothing fails */
+	IF_COL_UNKNOWN_PROTOS, /* there are none */
+	IF_COL_IN_DISCARDS,
+	IF_COL_OUT_DISCARDS,
+	IF_COL_IN_ERRORS,
+	IF_COL_OUT_ERRORS,
 	IF_COL_IN_OCTETS,
 	IF_COL_OUT_OCTETS,
 	IF_COL_IN_UCAST,
@@ -33,16 +37,18 @@ enum if_column {
 struct ifcount {
 	const struct if_profile *profile;
 	uint64_t seed;
+	enum if_errors errors;
 	uint64_t local_ns; /* boot, local solar time of the city */
 	uint64_t weighed;  /* the day curve's integral there */
 };
 void ifcount_init(struct ifcount *c, const struct device *d);
 struct ifcount_lane { /* one direction of an interface */
 	uint64_t octets, ucast, mcast, bcast;
+	uint64_t errors, discards; /* of as many packets as go well, by the device's if_errors */
 };
 /* All counters of one direction of an interface that has been up for up_ns since boot; 64 bits. */
 void ifcount_lane(const struct ifcount *c, const struct type_if *i, uint64_t up_ns,
 	enum if_direction dir, struct ifcount_lane *ret_lane);
-/* One counter, IF_COL_IN_OCTETS and later; 64 bits, its 32-bit twin is the low half. */
+/* One counter, IF_COL_IN_DISCARDS and later; 64 bits, its 32-bit twin is the low half. */
 uint64_t ifcount_get(
 	const struct ifcount *c, const struct type_if *i, uint64_t up_ns, enum if_column col);

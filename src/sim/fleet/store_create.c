@@ -46,6 +46,8 @@ void store_create_rest(struct text *t, const struct fleet_add *add, bool of_flag
 	if (of_flags)
 		return;
 	text_kv_u64(t, "snmp_port", add->conf.snmp_port);
+	if (add->conf.if_errors)
+		text_kv_u64(t, "if_errors", add->conf.if_errors);
 	if (add->conf.write_community)
 		text_kv_str(t, "write_community", add->conf.write_community);
 }
@@ -104,6 +106,11 @@ static int read_slugs(
 static int read_settings(
 	const struct mem *mem, const json_t *o, struct store_create *c, struct fault *fault)
 {
+	json_int_t errors = 0;
+	if (json_object_get(o, "if_errors") &&
+		get_int(o, "if_errors", IF_ERRORS_FAILING, &errors, fault) < 0)
+		return -EINVAL;
+	c->add.conf.if_errors = (uint8_t)errors;
 	const json_t *community = json_object_get(o, "write_community");
 	if (community && !json_is_string(community))
 		return bad(fault, "write_community", "text");

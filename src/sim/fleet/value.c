@@ -198,7 +198,7 @@ static struct ber_value if_value(struct value_ask *ask, const struct oid_row *ro
 		v.bytes = ask->scratch;
 		return v;
 	case IF_COL_DISCONTINUITY:
-	case IF_COL_ERRORS:
+	case IF_COL_UNKNOWN_PROTOS:
 		v.u = 0;
 		return v;
 	default:

@@ -52,6 +52,11 @@ def before_call(ctx, case, kwargs):
         mend_create(case.body)
     if (method, path) == ("POST", "/api/v1/profiling"):
         mend_profiling(case.body)
+    if path.endswith(("/oper-status", "/admin-status")) and case.path_parameters:
+        case.path_parameters["index"] = "2"  # which all of TYPES have
+    if path.endswith(("/oper-status", "/admin-status")) and isinstance(case.body, dict):
+        if case.body.get("duration") is not None:
+            case.body["duration"] = choose(case.body["duration"], ["90s", "30m", "1h30m"])
     if (method, path) == ("POST", "/api/v1/resources/reload") and isinstance(case.body, dict):
         if case.body.get("resource_file"):
             case.body["resource_file"] = choose(case.body["resource_file"], TYPES)

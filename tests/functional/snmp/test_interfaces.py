@@ -131,6 +131,39 @@ def test_a_random_walk(it):
             seen[k] = got[2], got[3]
 
 
+@pytest.mark.parametrize("flags, want", [
+    (["-if-scenario", "1"], {"2 2"}), (["-if-scenario", "2"], {"1 1", "1 2", "2 2"}),
+    (["-if-scenario", "3"], {"1 2"}), (["-if-scenario", "4", "-if-failure-pct", "3"], None)])
+def test_how_interfaces_boot(nl6, net, flags, want):
+    it = nl6("-auto-start-ip", net.address(), "-auto-count", "1", "-auto-type", "cisco_ios", *flags)
+    it.create(1, first=2, resource_file="cisco_ios.json")
+    for device in net.address(1), net.address(2):
+        got = [" ".join(read(it, f"{ADMIN}.{i}", f"{OPER}.{i}", address=device))
+               for i in range(1, 5)]
+        if want is None:  # ifIndex modulo 100 below 3
+            assert got[:2] == ["1 2", "1 2"] and {one[0] for one in got} == {"1"}
+        else:
+            assert set(got) <= want
+        assert read(it, f"{CHANGED}.1", address=device) == ["0:0:00:00.00"]
+    # A link that failed at the start can come back.
+    if flags[1] == "3":
+        assert post(it, "oper", "UP").json["oper_status"] == "UP"
+
+
+def test_errors_and_discards(nl6, net):
+    columns = [f"{IF}.{n}.1" for n in (13, 14, 19, 20, 15)]
+    it = nl6("-auto-start-ip", net.address(), "-auto-count", "1", "-auto-type", "cisco_ios",
+             "-if-error-scenario", "failing")
+    it.create(1, first=2, resource_file="cisco_ios.json", if_error_scenario=" Failing ")
+    it.create(1, first=3, resource_file="cisco_ios.json", if_error_scenario="")
+    for device in net.address(1), net.address(2):
+        until(60, lambda: int(read(it, columns[1], address=device)[0]) > 0, "errors")
+    assert set(read(it, *columns, address=net.address(3))) == {"0"}
+    assert read(it, columns[4]) == ["0"]
+    assert it.post("/api/v1/devices", {"start_ip": net.address(9), "device_count": 1,
+                                       "if_error_scenario": "bad"}).status == 400
+
+
 def test_what_was_set_is_listed_and_put_back(it, net):
     url = f"/api/v1/devices/{net.address()}/sets"
     name, place = read(it, NAME, PLACE)

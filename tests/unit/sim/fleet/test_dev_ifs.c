@@ -111,4 +111,23 @@ START_TEST(time_up_is_the_sum_of_its_parts)
 }
 END_TEST
 
-UNIT_MAIN(a_type_says_what_is, admin_hides_the_link, time_up_is_the_sum_of_its_parts)
+/* Without a byte for it: what boots differently is told by the settings. */
+START_TEST(scenarios_say_how_interfaces_boot)
+{
+	struct lab l;
+	lab_init(&l);
+	l.conf.if_scenario = IF_SCENARIO_SHUTDOWN;
+	IS(at(&l, NULL, 0, BOOT + 5), IF_DOWN, IF_UP, IF_DOWN, 0, 0);
+	IS(at(&l, NULL, 3, BOOT + 5), IF_DOWN, IF_DOWN, IF_DOWN, 0, 0);
+	l.conf.if_scenario = IF_SCENARIO_FAILURE;
+	IS(at(&l, NULL, 0, BOOT + 5), IF_UP, IF_DOWN, IF_DOWN, 0, 0);
+	IS(at(&l, NULL, 4, BOOT + 5), IF_UP, IF_DOWN, IF_DOWN, 0, 0);
+	l.conf.if_scenario = IF_SCENARIO_PART;
+	l.conf.if_failure_pct = 2;
+	IS(at(&l, NULL, 1, BOOT + 5), IF_UP, IF_DOWN, IF_DOWN, 0, 0); /* ifIndex 101 */
+	IS(at(&l, NULL, 2, BOOT + 5), IF_UP, IF_UP, IF_UP, 5, 0);
+}
+END_TEST
+
+UNIT_MAIN(scenarios_say_how_interfaces_boot, a_type_says_what_is, admin_hides_the_link,
+	time_up_is_the_sum_of_its_parts)

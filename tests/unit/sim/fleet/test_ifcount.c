@@ -234,6 +234,37 @@ START_TEST(traffic_comes_in_bursts)
 }
 END_TEST
 
+START_TEST(errors_are_within_their_bands)
+{
+	static const struct {
+		enum if_errors errors;
+		double errors_min, errors_max, discards_min, discards_max; /* parts in a million */
+	} bands[] = {{IF_ERRORS_TYPICAL, 10, 100, 20, 200},
+		{IF_ERRORS_DEGRADED, 1000, 10000, 2000, 20000},
+		{IF_ERRORS_FAILING, 10000, 100000, 20000, 200000}};
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct lab l;
+		lab_init(&l, "core", seed);
+		struct ifcount_lane clean = lane_at(&l, IF_IN, 100 * HOUR_NS);
+		ck_assert(clean.errors == 0 && clean.discards == 0);
+		for (unsigned i = 0; i < ARRAY_SIZE(bands); i++) {
+			l.conf.if_errors = (uint8_t)bands[i].errors;
+			struct ifcount_lane in = lane_at(&l, IF_IN, 100 * HOUR_NS),
+					    out = lane_at(&l, IF_OUT, 100 * HOUR_NS),
+					    before = lane_at(&l, IF_IN, 99 * HOUR_NS);
+			double packets = (double)(in.ucast + in.mcast + in.bcast) / 1e6;
+			/* Fewer than a packet is none. */
+			ck_assert(in.errors + 1 >= bands[i].errors_min * packets &&
+				  in.errors <= bands[i].errors_max * packets);
+			ck_assert(in.discards + 1 >= bands[i].discards_min * packets &&
+				  in.discards <= bands[i].discards_max * packets);
+			ck_assert(in.errors >= before.errors && in.discards >= before.discards);
+			ck_assert(in.octets == clean.octets && out.errors != in.errors);
+		}
+	}
+}
+END_TEST
+
 START_TEST(what_has_no_load_counts_nothing)
 {
 	struct lab l;
@@ -281,4 +312,5 @@ END_TEST
 UNIT_MAIN(counters_begin_at_zero, counters_never_fall_nor_exceed_the_line,
 	counters_are_smooth_across_knots, packets_agree_with_octets, one_seed_gives_one_fleet,
 	loads_do_not_cluster, traffic_follows_the_local_day, traffic_comes_in_bursts,
-	profiles_leave_room_for_peaks, what_has_no_load_counts_nothing, a_loopback_hears_itself)
+	profiles_leave_room_for_peaks, what_has_no_load_counts_nothing,
+	errors_are_within_their_bands, a_loopback_hears_itself)
