@@ -5,7 +5,8 @@
 const struct schema fleet_schemas[] = {
 	{"Imported", "{lines:int, creates:int, created:int 'New devices'"
 		     ", existing:int 'Were there already, with the same type and settings'"
-		     ", differing:int 'Were there already and are left as they are'}"},
+		     ", differing:int 'Were there already and are left as they are'"
+		     ", devices:int 'On which something was set'}"},
 	{0},
 };
 static const struct route_query export_query[] = {
@@ -13,7 +14,9 @@ static const struct route_query export_query[] = {
 		.pattern = "^(true|false)$"},
 	{0}};
 static const struct route_answer export_answers[] = {
-	{200, "A JSON object a line: nl6, then each create", "str", "application/x-ndjson"}, {0}};
+	{200, "A JSON object a line: nl6, each create, each device on which something was set",
+		"str", "application/x-ndjson"},
+	{0}};
 static const struct route_answer import_answers[] = {
 	{200, "All lines are done", "Data<Imported>", NULL},
 	{400, "The line that is named is at fault; no line is done", "Error", NULL},

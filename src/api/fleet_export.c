@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/devices.h"
 #include "api/fleet.h"
+#include "api/fleet_device.h"
 #include "base/rcu.h"
 #include "sim/fleet/store_create.h"
 #include <errno.h>
@@ -10,8 +11,9 @@
 
 /* Devices looked at within one reader section. */
 #define SLICE_DEVICES 4096u
+#define SLICE_BYTES (64u << 10) /* and about what is written in it */
 
-enum export_at { EXPORT_HEAD, EXPORT_CREATES, EXPORT_END };
+enum export_at { EXPORT_HEAD, EXPORT_CREATES, EXPORT_DEVICES, EXPORT_END };
 struct export
 {
 	const struct mem *mem;
@@ -27,7 +29,8 @@ struct export
 	uint32_t next;	      /* device to look at */
 	struct addr run_addr; /* of the devices before it that are there, one after the other */
 	uint32_t run;
-	uint16_t run_port;
+	struct addr after; /* the last device whose state was looked at */
+	bool has_after;
 	struct text out;
 	size_t taken;
 };
@@ -155,7 +158,7 @@ static int produce_creates(struct export *e)
 {
 	int r = 0;
 	if (e->next_id == e->n_ids) {
-		e->at = EXPORT_END;
+		e->at = EXPORT_DEVICES;
 		return 0;
 	}
 	if (!e->asked) {
@@ -172,12 +175,35 @@ static int produce_creates(struct export *e)
 	return r;
 }
 
+static int produce_devices(struct export *e)
+{
+	RCU_SCOPE;
+	for (unsigned i = 0; i < SLICE_DEVICES && e->out.len < SLICE_BYTES; i++) {
+		const struct device *d = fleet_next(e->env->fleet, e->has_after ? &e->after : NULL);
+		if (!d) {
+			e->at = EXPORT_END;
+			break;
+		}
+		e->after = d->addr;
+		e->has_after = true;
+		const struct dev_state *state = RCU_GET(d->state);
+		if (!state)
+			continue;
+		text_put(&e->out, "{\"device\":");
+		fleet_device_text(&e->out, d, state);
+		text_put(&e->out, "}\n");
+	}
+	return e->out.err;
+}
+
 static int produce(struct export *e)
 {
 	text_clear(&e->out);
 	e->taken = 0;
 	if (e->at == EXPORT_CREATES)
 		return produce_creates(e);
+	if (e->at == EXPORT_DEVICES)
+		return produce_devices(e);
 	if (e->at == EXPORT_HEAD) {
 		text_put(&e->out, "{\"nl6\":{");
 		text_kv_u64(&e->out, "format", FLEET_FORMAT);
@@ -199,7 +225,7 @@ static ssize_t export_read(void *arg, char *buf, size_t room)
 		if (r < 0)
 			return r;
 		/* Whoever waits while nothing is found sees that there is life. */
-		if (e->out.len == 0 && e->asked)
+		if (e->out.len == 0 && (e->asked || e->at == EXPORT_DEVICES))
 			text_put(&e->out, "\n");
 	}
 	size_t n = MIN(room, e->out.len - e->taken);

@@ -2,6 +2,7 @@
  */
 #include "api/api.h"
 #include "api/fleet.h"
+#include "api/fleet_device.h"
 #include "base/thread.h"
 #include "sim/fleet/store_create.h"
 #include <errno.h>
@@ -24,7 +25,7 @@ struct work {
 	unsigned refs;	     /* under the import's lock */
 	char *body;	     /* owned */
 	size_t bytes;
-	uint64_t line, done_lines, creates, created, existing, differing;
+	uint64_t line, done_lines, creates, created, existing, differing, devices;
 	int result;
 	struct fault fault;
 };
@@ -203,6 +204,19 @@ static int do_create(struct work *w, json_t *o, bool judge)
 	return r;
 }
 
+static int do_device(struct work *w, const json_t *o, bool judge)
+{
+	const struct mem *mem = w->import->mem;
+	struct fleet_device f = {.n_ifs = 0};
+	int r = fleet_device_read(mem, o, &f, &w->fault);
+	if (r == 0 && !judge) {
+		r = fleet_device_set(w->env, &f, &w->fault);
+		w->devices += r == 0;
+	}
+	fleet_device_done(mem, &f);
+	return r;
+}
+
 static int do_head(struct work *w, const json_t *o)
 {
 	if (json_integer_value(json_object_get(o, "format")) != FLEET_FORMAT)
@@ -221,10 +235,12 @@ static int do_line(struct work *w, const char *p, size_t bytes, bool judge)
 		r = refuse(w, "", "not an object with one member");
 	else if ((o = json_object_get(line, "create")))
 		r = do_create(w, o, judge);
+	else if ((o = json_object_get(line, "device")))
+		r = do_device(w, o, judge);
 	else if ((o = json_object_get(line, "nl6")))
 		r = do_head(w, o);
 	else
-		r = refuse(w, "", "neither nl6 nor create");
+		r = refuse(w, "", "none of nl6, create, device");
 	json_decref(line);
 	return r;
 }
@@ -291,6 +307,7 @@ static int answer(struct request *rq)
 	text_kv_u64(t, "created", w->created);
 	text_kv_u64(t, "existing", w->existing);
 	text_kv_u64(t, "differing", w->differing);
+	text_kv_u64(t, "devices", w->devices);
 	text_put(t, "}");
 	reply_data_end(rq);
 	return 0;

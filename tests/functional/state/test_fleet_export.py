@@ -62,7 +62,7 @@ def test_a_line_at_fault_is_named_and_nothing_is_done(nl6, net):
     good = {"start": net.address(), "count": 2, "netmask": 16, "netmask_given": False,
             "types": ["asr9k"], "named_type": False, "snmp_port": it.snmp_port}
     for bad, said in [
-            ("{", "line 3"), ("[]", "one member"), ('{"sets":1}', "neither"),
+            ("{", "line 3"), ("[]", "one member"), ('{"sets":1}', "none of"),
             ('{"nl6":{"format":2}}', "another format"), ('{"create":{}}', "start"),
             *((json.dumps({"create": good | change}), said) for change, said in [
                 ({"count": 0}, "device_count"), ({"count": "2"}, "count"),
@@ -95,3 +95,45 @@ def test_a_line_that_is_not_kept_is_named(nl6, net, tmp_path):
     assert done.status == 507
     assert "the lines before it are done" in done.json["message"]
     assert len(devices(it)) == int(done.json["message"].split(":")[0].split()[1]) - 1
+
+
+CONTACT, LOCATION, ADMIN = "1.3.6.1.2.1.1.4.0", "1.3.6.1.2.1.1.6.0", "1.3.6.1.2.1.2.2.1.7"
+
+
+def test_what_was_set_is_carried_too(nl6, net, tmp_path):
+    one = nl6()
+    one.create(40, write_community="w")
+    index = one.get(f"/api/v1/devices/{net.address(2)}?limit=1").data["detail"]["interfaces"][0]["index"]
+    names = CONTACT, LOCATION, f"{ADMIN}.{index}", f"1.3.6.1.2.1.2.2.1.8.{index}"
+    for i in (2, 30):
+        one.snmp("snmpset", CONTACT, "s", f"who {i} \"x\"", LOCATION, "s", "", names[2], "i", "2",
+                 address=net.address(i), community="w")
+    had = [one.get_snmp(*names, address=net.address(i)) for i in (1, 2, 30)]
+    text, secret = export(one), export(one, "?secrets=true")
+    assert text.count('{"device":') == 2
+    assert "write_community" not in text and '"write_community":"w"' in secret
+    port = one.snmp_port
+    one.stop()
+    other = nl6("-state-dir", tmp_path / "state", "-snmp-port", str(port))
+    done = send(other, secret)
+    assert done.status == 200 and done.data["devices"] == 2, done.json
+    for _ in range(2):
+        assert [other.get_snmp(*names, address=net.address(i)) for i in (1, 2, 30)] == had
+        assert export(other, "?secrets=true") == secret
+        other.stop()
+        other = nl6("-state-dir", tmp_path / "state", "-snmp-port", str(port))
+    head, create, *lines = [json.loads(x) for x in secret.split("\n") if x]
+    line = lines[0]["device"]
+    for change, said in [
+            ({"address": net.address(99)}, "no device"),
+            ({"interfaces": [{"index": 99999, "admin": 1, "link": 1}]}, "no interface 99999"),
+            ({"sets": [{"oid": "1.3.6.1.2.1.1.1.0", "ber": "040178"}]}, "error 17"),
+            ({"sets": [{"oid": CONTACT, "ber": "020101"}]}, "error 7"),
+            ({"sets": [{"oid": CONTACT, "ber": "0405"}]}, "sets/ber"),
+            ({"sets": [{"oid": "x", "ber": "040178"}]}, "sets/oid"),
+            ({"interfaces": [{"index": index, "admin": 9, "link": 1}]}, "interfaces/admin"),
+            ({"more": 1}, "a member that")]:
+        bad = send(other, json.dumps({"device": line | change}))
+        assert bad.status == 400 and said in bad.json["message"], bad.json
+        assert bad.json["message"].startswith("line 1: ")
+    assert export(other, "?secrets=true") == secret
