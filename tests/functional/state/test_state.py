@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from asker import GET, SET, STRING, Asker, binding, message, pdu, tlv
-from program import FULL, ROOT, run_once, until
+from program import FULL, ROOT, run_once, snmp_env, until
 
 PAGE = 4096
 CONTACT, LOCATION, NAME = "1.3.6.1.2.1.1.4.0", "1.3.6.1.2.1.1.6.0", "1.3.6.1.2.1.1.5.0"
@@ -392,3 +392,64 @@ def test_what_a_type_has_no_more_is_told(kept, net, tmp_path):
     shutil.copy(ROOT / "devices/asr9k.json", types / "mine.json")
     it = kept("-devices", types, "-snmp-port", str(port))
     assert it.get_snmp(CONTACT, ADMIN + one) == had, "kept while its type was gone"
+
+
+def test_managers_see_the_boots_grow(kept, net):
+    """By one at each start, whichever way it ended; the engine's time begins again."""
+    auto = ["-auto-start-ip", net.address(), "-auto-count", "2", "-snmpv3"]
+    boots_of = "1.3.6.1.6.3.10.2.1.2.0"
+
+    def seen(it):
+        done = subprocess.run(
+            ["snmpget", "-v3", "-l", "authNoPriv", "-u", "simadmin", "-a", "MD5", "-A", "simadmin",
+             "-Oqv", f"{net.address()}:{it.snmp_port}", boots_of],
+            capture_output=True, text=True, env=snmp_env(), check=True)
+        assert int(done.stdout) == state(it)["boots"]
+        return int(done.stdout)
+
+    first = seen(kept(*auto))
+    for i in range(1, 4):
+        assert seen(kept(*auto, crash=i == 2)) == first + i
+
+
+def test_sets_are_refused_while_they_cannot_be_kept(kept, net, tmp_path):
+    it = kept(prefix=["prlimit", "--fsize=60000:unlimited", "--"])
+    port = it.snmp_port
+    assert it.create(2, write_community="w").status == 201
+    asker, n = Asker(net.address(), port), 0
+
+    def put(value):
+        nonlocal n
+        n += 1
+        value = tlv(STRING, value.encode())
+        return asker.raw(message(pdu(SET, [binding(CONTACT, value)], n), community=b"w")).error
+
+    while (error := put(f"{n}" * 20)) == 0:
+        assert n < 1000
+    assert error == 13, "resourceUnavailable"
+    kept_value = asker.ask(GET, CONTACT).bindings[0].value.decode()
+    assert kept_value == f"{n - 2}" * 20, "what was refused is not there"
+    subprocess.run(["prlimit", "--pid", str(it.process.pid), "--fsize=unlimited:unlimited"],
+                   check=True)
+    assert put("room") == 0
+    it.stop()
+    damage(tmp_path / "state/nl6.db", 0, random.Random(1))
+    it = kept("-snmp-port", port)
+    asker = Asker(net.address(), port)
+    assert state(it)["writes"] == "refused"
+    assert asker.ask(GET, CONTACT).bindings[0].value == b"room"
+    assert put("more") == 14, "commitFailed"
+    assert asker.ask(GET, CONTACT).bindings[0].value == b"room"
+    assert it.delete(f"/api/v1/devices/{net.address()}/sets").status == 503
+
+
+def test_a_start_that_cannot_write_goes_on(kept, net, tmp_path):
+    auto = ["-auto-start-ip", net.address(), "-auto-count", "3"]
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    (folder / "nl6.db").write_bytes(b"not a database" * 1000)
+    it = kept(*auto)
+    assert devices(it) == {} and "no device of the -auto flags" in it.stderr
+    assert state(it)["boots"] > 3_000_000
+    it = kept(*auto, "-state-repair")
+    assert len(devices(it)) == 3

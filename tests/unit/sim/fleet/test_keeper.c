@@ -209,6 +209,33 @@ START_TEST(a_failure_ends_its_group)
 }
 END_TEST
 
+static void step_delete(struct change *c, int r)
+{
+	struct step *s = (struct step *)c;
+	ck_assert_int_eq(fleet_del(s->lab->x.fleet, &c->addr, NULL), 0);
+	step_done(c, r);
+}
+
+/* What comes behind a change that is alone sees what its done has done, however many wait. */
+START_TEST(one_that_is_alone_is_done_before_the_next)
+{
+	struct lab l;
+	lab_make(&l);
+	struct steps *s = steps_new(&l, "10.0.0.7");
+	ck_assert_int_eq(keeper_start(l.keeper), 0);
+	s->step[100].change.alone = true;
+	s->step[100].change.done = step_delete;
+	for (uint32_t i = 0; i < 300; i++)
+		ck_assert_int_eq(keeper_submit(l.keeper, &s->step[i].change), 0);
+	keeper_stop(l.keeper);
+	ck_assert_uint_eq(s->n, 300);
+	for (uint32_t i = 0; i < 300; i++)
+		ck_assert_int_eq(s->results[i], i <= 100 ? 0 : -ENOENT);
+	free(s);
+	lab_done(&l);
+}
+END_TEST
+
 static void delete_and_create(void *arg)
 {
 	struct lab *l = arg;
@@ -314,4 +341,5 @@ START_TEST(timers_fire)
 END_TEST
 
 UNIT_MAIN(changes_come_in_order, refusals_leave_the_rest_alone, what_is_not_kept_is_undone,
-	a_failure_ends_its_group, devices_may_go_meanwhile, memory_may_fail, timers_fire)
+	a_failure_ends_its_group, one_that_is_alone_is_done_before_the_next,
+	devices_may_go_meanwhile, memory_may_fail, timers_fire)
