@@ -82,6 +82,11 @@ static int decode_value(
 			return r;
 		break;
 	}
+	case BODY_JSON:
+		if (!json_is_object(value))
+			return refuse_type(k, "an object", f);
+		v->json = value;
+		break;
 	case BODY_CLEAN:
 		if (!json_is_string(value))
 			return refuse_type(k, "a string", f);

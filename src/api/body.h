@@ -12,15 +12,17 @@ enum body_kind {
 	BODY_STR,
 	BODY_BOOL,
 	BODY_INT,
+	BODY_JSON,  /* an object, which the handler judges */
 	BODY_CLEAN, /* a string of a scenario: only "" and "clean" are in this build */
 	BODY_ABSENT /* of a subsystem that is not in this build: refused by name, unless null */
 };
 /* A value as it was given; null counts as not given. */
 struct body_value {
 	bool given;
-	const char *str; /* BODY_STR: until body_done; never NULL when given */
-	int64_t num;	 /* BODY_INT */
-	bool on;	 /* BODY_BOOL */
+	const char *str;    /* BODY_STR: until body_done; never NULL when given */
+	int64_t num;	    /* BODY_INT */
+	bool on;	    /* BODY_BOOL */
+	const json_t *json; /* BODY_JSON: until body_done */
 };
 /* Make entries with the macros; a table ends with {0}. */
 struct body_key {
@@ -29,12 +31,18 @@ struct body_key {
 	bool required;
 	size_t offset;	     /* of a struct body_value; not for BODY_CLEAN and BODY_ABSENT */
 	int64_t min, max;    /* BODY_INT */
-	const char *pattern; /* BODY_STR: for the schema; the handler judges */
+	const char *pattern; /* BODY_STR: for the schema; the handler judges. BODY_JSON: its schema,
+				in the notation of schema.h */
 };
 #define BODY_KEY_STR(type, field, must, pattern_, text) \
 	{ \
 		.name = #field, .help = (text), .kind = BODY_STR, .required = (must), \
 		.offset = offsetof(type, field), .pattern = (pattern_) \
+	}
+#define BODY_KEY_JSON(type, field, schema, text) \
+	{ \
+		.name = #field, .help = (text), .kind = BODY_JSON, \
+		.offset = offsetof(type, field), .pattern = (schema) \
 	}
 #define BODY_KEY_BOOL(type, field, text) \
 	{ \

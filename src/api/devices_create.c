@@ -2,6 +2,7 @@
 #include "api/batch_json.h"
 #include "api/devices.h"
 #include "base/log.h"
+#include "sim/fleet/access_json.h"
 #include "sim/fleet/pick.h"
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 struct create {
 	struct body_value start_ip, device_count, netmask, resource_file, round_robin, category,
-		snmp_port, write_community, if_error_scenario, pre_allocate, max_workers;
+		snmp_port, write_community, snmpv3, if_error_scenario, pre_allocate, max_workers;
 };
 #define ABSENT(key, text) \
 	{ \
@@ -33,7 +34,8 @@ const struct body_key devices_create_keys[] = {
 		"Device type of all; empty: asr9k"),
 	BODY_KEY_BOOL(struct create, round_robin, "Give the devices all types in turn"),
 	BODY_KEY_STR(struct create, category, false, NULL, "Types of round_robin, empty: all"),
-	ABSENT("snmpv3", "Not in this build"),
+	BODY_KEY_JSON(
+		struct create, snmpv3, ACCESS_JSON_SCHEMA, "Who may ask by SNMPv3; null: nobody"),
 	BODY_KEY_BOOL(struct create, pre_allocate, "Without effect: nothing is pre-allocated"),
 	BODY_KEY_INT(struct create, max_workers, false, 0, 1000,
 		"Without effect: no workers are needed"),
@@ -265,10 +267,14 @@ int devices_create(struct request *rq)
 	AUTO_BODY json_t *json = NULL;
 	struct fleet_add add = {.count = 0};
 	struct pick picked;
+	AUTO_ACCESS const struct access *access = NULL;
 	int r = body_decode(
 		rq->body, rq->body_bytes, devices_create_keys, &c, sizeof(c), &json, &rq->fault);
 	if (r == 0)
 		r = read_range(&c, &add, &rq->fault);
+	if (r == 0 && c.snmpv3.given)
+		r = access_read_json(rq->mem, fleet_kus(api_env(rq->api)->fleet), c.snmpv3.json,
+			&access, &rq->fault);
 	if (r == 0)
 		r = read_errors(&c, &add, &rq->fault);
 	if (r == 0)
@@ -278,6 +284,7 @@ int devices_create(struct request *rq)
 	add.types = picked.types;
 	add.n_types = picked.n;
 	add.conf.named_type = picked.named;
+	add.conf.access = access;
 	r = submit(rq, &c, &add);
 	pick_done(&picked);
 	return r;

@@ -4,6 +4,7 @@
 #include "api/fleet.h"
 #include "api/fleet_device.h"
 #include "base/rcu.h"
+#include "sim/fleet/access_json.h"
 #include "sim/fleet/store_create.h"
 #include <errno.h>
 #include <jansson.h>
@@ -96,6 +97,12 @@ static int put_run(struct export *e)
 	const char *key;
 	json_t *value;
 	void *next;
+	if (r == 0 && !e->secrets && json_object_get(o, "snmpv3")) {
+		/* The copy shares its members with what was asked. */
+		json_t *v3 = json_deep_copy(json_object_get(o, "snmpv3"));
+		access_hide_json(v3);
+		r = json_object_set_new(o, "snmpv3", v3);
+	}
 	if (r == 0 && !e->secrets)
 		json_object_foreach_safe(o, next, key, value) if (fleet_is_secret(key))(void)
 			json_object_del(o, key);
@@ -113,7 +120,8 @@ static int begin_batch(struct export *e)
 	AUTO_TEXT struct text t = TEXT(e->mem);
 	int r = batches_asked(e->env->batches, e->ids[e->next_id], &t);
 	if (r == 0)
-		r = store_create_read(e->mem, t.s, t.len, &e->create, NULL);
+		r = store_create_read(
+			e->mem, fleet_kus(e->env->fleet), t.s, t.len, &e->create, NULL);
 	if (r < 0)
 		return r;
 	e->asked = json_loadb(t.s, t.len, 0, NULL);

@@ -179,7 +179,9 @@ static int do_create(struct work *w, json_t *o, bool judge)
 	struct addr last;
 	const struct type **types = NULL;
 	char *json = json_dumps(o, JSON_COMPACT);
-	int r = json ? store_create_read(mem, json, strlen(json), &c, &w->fault) : -ENOMEM;
+	int r = json ? store_create_read(
+			       mem, fleet_kus(w->env->fleet), json, strlen(json), &c, &w->fault)
+		     : -ENOMEM;
 	free(json);
 	if (r == 0 && c.of_flags)
 		r = refuse(w, "/snmp_port", "is missing");

@@ -104,6 +104,7 @@ static void write_parameters(struct text *t, const struct route *route)
 
 static void write_body_key(struct text *t, const struct body_key *k)
 {
+	int r;
 	text_key(t, k->name);
 	text_put(t, "{");
 	switch (k->kind) {
@@ -119,6 +120,13 @@ static void write_body_key(struct text *t, const struct body_key *k)
 		text_kv_str(t, "type", "integer");
 		text_kv_i64(t, "minimum", k->min);
 		text_kv_i64(t, "maximum", k->max);
+		break;
+	case BODY_JSON:
+		text_put(t, "\"allOf\":[");
+		r = schema_write(t, k->pattern);
+		if (r < 0)
+			t->err = r;
+		text_put(t, "]");
 		break;
 	case BODY_CLEAN:
 		text_kv_str(t, "type", "string");

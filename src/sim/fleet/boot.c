@@ -1,4 +1,5 @@
 #include "sim/fleet/boot.h"
+#include "sim/fleet/access_json.h"
 #include "sim/fleet/pick.h"
 #include <errno.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static int name_flag(int r, struct fault *f)
 	return r;
 }
 
-void boot_text(const struct boot_conf *c, struct text *t)
+void boot_text(const struct boot_conf *c, const struct access *access, struct text *t)
 {
 	char start[ADDR_TEXT_BYTES];
 	text_put(t, "{");
@@ -90,6 +91,10 @@ void boot_text(const struct boot_conf *c, struct text *t)
 	text_kv_str(t, "type", c->type);
 	text_kv_bool(t, "round_robin", c->round_robin);
 	text_kv_str(t, "category", c->category);
+	if (access) {
+		text_key(t, "snmpv3");
+		access_write_json(t, access);
+	}
 	text_put(t, "}");
 }
 

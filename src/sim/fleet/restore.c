@@ -49,7 +49,8 @@ static int read_create(void *arg, uint32_t id, const void *json, size_t bytes)
 	}
 	struct create *c = &r->creates[r->n];
 	*c = (struct create){.states.mem = r->env.mem};
-	int e = store_create_read(r->env.mem, json, bytes, &c->kept, &fault);
+	int e = store_create_read(
+		r->env.mem, fleet_kus(r->env.fleet), json, bytes, &c->kept, &fault);
 	if (e == -EINVAL) {
 		store_note(r->env.store, "create %u: %s %s", id, fault.field, fault.text);
 		return 0;

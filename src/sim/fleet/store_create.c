@@ -1,4 +1,5 @@
 #include "sim/fleet/store_create.h"
+#include "sim/fleet/access_json.h"
 #include "sim/fleet/store_impl.h"
 #include <errno.h>
 #include <jansson.h>
@@ -50,6 +51,10 @@ void store_create_rest(struct text *t, const struct fleet_add *add, bool of_flag
 		text_kv_u64(t, "if_errors", add->conf.if_errors);
 	if (add->conf.write_community)
 		text_kv_str(t, "write_community", add->conf.write_community);
+	if (add->conf.access) {
+		text_key(t, "snmpv3");
+		access_write_json(t, add->conf.access);
+	}
 }
 
 static int bad(struct fault *f, const char *key, const char *allowed)
@@ -147,7 +152,7 @@ static int read_members(
 	return read_settings(mem, o, c, fault);
 }
 
-int store_create_read(const struct mem *mem, const void *json, size_t bytes,
+int store_create_read(const struct mem *mem, struct kus *kus, const void *json, size_t bytes,
 	struct store_create *ret_create, struct fault *reterr_fault)
 {
 	struct store_create c = {0};
@@ -155,6 +160,9 @@ int store_create_read(const struct mem *mem, const void *json, size_t bytes,
 	json_t *o = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &error);
 	int r = o ? read_members(mem, o, &c, reterr_fault)
 		  : fault_set(reterr_fault, -EINVAL, "", NULL, "%.200s", error.text);
+	const json_t *v3 = json_object_get(o, "snmpv3");
+	if (r == 0 && v3)
+		r = access_read_json(mem, kus, v3, &c.add.conf.access, reterr_fault);
 	json_decref(o);
 	if (r == 0)
 		*ret_create = c;
@@ -169,6 +177,7 @@ void store_create_done(const struct mem *mem, struct store_create *c)
 		(void)mem_free(mem, c->slugs[i]);
 	(void)mem_free(mem, c->slugs);
 	(void)mem_free(mem, (void *)c->add.conf.write_community);
+	(void)access_unref(c->add.conf.access);
 	*c = (struct store_create){0};
 }
 

@@ -20,8 +20,8 @@ void store_create_rest(struct text *t, const struct fleet_add *add, bool of_flag
 /* The text of what store_create_rest has written before. */
 void store_create_join(struct text *t, const struct addr *start, uint32_t count, const char *rest);
 /* -EINVAL with a fault: it is of no create. store_create_done frees what was read. */
-MUST_CHECK int store_create_read(const struct mem *mem, const void *json, size_t bytes,
-	struct store_create *ret_create, struct fault *reterr_fault);
+MUST_CHECK int store_create_read(const struct mem *mem, struct kus *kus, const void *json,
+	size_t bytes, struct store_create *ret_create, struct fault *reterr_fault);
 void store_create_done(const struct mem *mem, struct store_create *c); /* takes a zeroed one */
 
 MUST_CHECK int store_put_create(struct store *s, uint32_t id, const struct text *json);

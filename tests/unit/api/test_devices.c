@@ -95,53 +95,85 @@ START_TEST(meaningless_keys_are_answered_in_warnings)
 }
 END_TEST
 
+static const struct {
+	const char *body, *field;
+} bad_bodies[] = {
+	{"{}", "/start_ip"},
+	{"{\"start_ip\":\"127.1.0.1\"}", "/device_count"},
+	{"{\"start_ip\":\"127.1.0\",\"device_count\":1}", "/start_ip"},
+	{"{\"start_ip\":\"127.1.0.1/24\",\"device_count\":1}", "/start_ip"},
+	{"{\"start_ip\":\"224.0.0.1\",\"device_count\":1}", "/start_ip"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":0}", "/device_count"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":16000001}", "/device_count"},
+	{"{\"start_ip\":\"127.255.255.250\",\"device_count\":10}", "/device_count"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\"33\"}", "/netmask"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\"255.0.0.0\"}", "/netmask"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\" 8\"}", "/netmask"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":300,\"netmask\":\"24\"}", "/device_count"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmp_port\":65536}", "/snmp_port"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"asr9k\"}",
+		"/resource_file"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"../x.json\"}",
+		"/resource_file"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"no.json\"}",
+		"/resource_file"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"round_robin\":true,"
+	 "\"category\":\"Toasters\"}",
+		"/category"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"flow\":{}}", "/flow"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"traps\":{}}", "/traps"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"syslog\":{}}", "/syslog"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"gnmi_dialout\":{}}", "/gnmi_dialout"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":3}", "/snmpv3"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"auth_protocol\":7,\"password\":\"longenough\"}}",
+		"/snmpv3/auth_protocol"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"auth_protocol\":\"sha3\",\"password\":\"longenough\"}}",
+		"/snmpv3/auth_protocol"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"auth_protocol\":1}}",
+		"/snmpv3/password"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"auth_protocol\":1,\"password\":\"7 bytes\"}}",
+		"/snmpv3/password"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"priv_protocol\":\"aes\",\"password\":\"longenough\"}}",
+		"/snmpv3/priv_protocol"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"enabled\":false,"
+	 "\"engine_id\":\"8000\"}}",
+		"/snmpv3/engine_id"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"engine_id\":"
+	 "\"0x0000000000\"}}",
+		"/snmpv3/engine_id"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"engine_ids\":"
+	 "\"8000000001\"}}",
+		"/snmpv3/engine_ids"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"username\":\"a\","
+	 "\"min_security_level\":\"auth\"}}",
+		"/snmpv3/min_security_level"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"users\":[{"
+	 "\"username\":\"a\"},{\"username\":\"a\"}]}}",
+		"/snmpv3/users/1/username"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"users\":[{"
+	 "\"password\":\"longenough\"}]}}",
+		"/snmpv3/users/0/username"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{\"contexts\":[\"\"]}}",
+		"/snmpv3/contexts"},
+	{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"if_flap_scenario\":\"rare\"}",
+		"/if_flap_scenario"},
+};
+
 START_TEST(bad_bodies_are_refused_by_name)
 {
-	static const struct {
-		const char *body, *field;
-	} rows[] = {
-		{"{}", "/start_ip"},
-		{"{\"start_ip\":\"127.1.0.1\"}", "/device_count"},
-		{"{\"start_ip\":\"127.1.0\",\"device_count\":1}", "/start_ip"},
-		{"{\"start_ip\":\"127.1.0.1/24\",\"device_count\":1}", "/start_ip"},
-		{"{\"start_ip\":\"224.0.0.1\",\"device_count\":1}", "/start_ip"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":0}", "/device_count"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":16000001}", "/device_count"},
-		{"{\"start_ip\":\"127.255.255.250\",\"device_count\":10}", "/device_count"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\"33\"}", "/netmask"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\"255.0.0.0\"}",
-			"/netmask"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"netmask\":\" 8\"}", "/netmask"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":300,\"netmask\":\"24\"}",
-			"/device_count"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmp_port\":65536}",
-			"/snmp_port"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"asr9k\"}",
-			"/resource_file"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"../x.json\"}",
-			"/resource_file"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"resource_file\":\"no.json\"}",
-			"/resource_file"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"round_robin\":true,"
-		 "\"category\":\"Toasters\"}",
-			"/category"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"flow\":{}}", "/flow"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"traps\":{}}", "/traps"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"syslog\":{}}", "/syslog"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"gnmi_dialout\":{}}",
-			"/gnmi_dialout"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"snmpv3\":{}}", "/snmpv3"},
-		{"{\"start_ip\":\"127.1.0.1\",\"device_count\":1,\"if_flap_scenario\":\"rare\"}",
-			"/if_flap_scenario"},
-	};
 	struct scene *s = scene_up();
-	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *j = scene_json(s, POST, "/api/v1/devices", NULL, rows[i].body, 400);
+	for (unsigned i = 0; i < ARRAY_SIZE(bad_bodies); i++) {
+		json_t *j = scene_json(s, POST, "/api/v1/devices", NULL, bad_bodies[i].body, 400);
 		ck_assert(json_is_false(at(j, "success")));
-		ck_assert_str_eq(str_at(j, "detail.field"), rows[i].field);
+		ck_assert_str_eq(str_at(j, "detail.field"), bad_bodies[i].field);
 		ck_assert_str_eq(str_at(j, "detail.code"), "EINVAL");
-		ck_assert_msg(strncmp(str_at(j, "message"), rows[i].field + 1,
-				      strlen(rows[i].field) - 1) == 0,
+		ck_assert_msg(strncmp(str_at(j, "message"), bad_bodies[i].field + 1,
+				      strlen(bad_bodies[i].field) - 1) == 0,
 			"%s", str_at(j, "message"));
 		json_decref(j);
 	}

@@ -44,7 +44,10 @@ static int on_set(void *arg, const struct store_set *set)
 static int on_create(void *arg UNUSED, uint32_t id UNUSED, const void *json, size_t bytes)
 {
 	struct store_create c = {0};
-	if (store_create_read(&mem_libc, json, bytes, &c, NULL) == 0)
+	static struct kus *kus; /* made once, for all inputs */
+	if (!kus && kus_new(&mem_libc, &kus) < 0)
+		return -ENOMEM;
+	if (store_create_read(&mem_libc, kus, json, bytes, &c, NULL) == 0)
 		store_create_done(&mem_libc, &c);
 	return 0;
 }
