@@ -68,6 +68,43 @@ def test_a_fleet_answers_from_everywhere_and_leaves_nothing(host, outside):
     assert host.snapshot() == host.before
 
 
+def test_devices_on_ipv6_are_devices_in_every_way(host, outside):
+    """Walked, set, shut, listed and deleted by their IPv6 addresses; v3 with engines of their own."""
+    p = Program(host, *FLEET6, "-auto-type", "cisco_ios", "-snmp-write-community", "w", "-snmpv3")
+    a, b = "2001:db8:42::1", "2001:db8:42::12c"
+    v2, v3 = ["-v2c", "-cw"], ["-v3", "-lauthNoPriv", "-usimadmin", "-aMD5", "-Asimadmin"]
+    admin, oper = "1.3.6.1.2.1.2.2.1.7.1", "1.3.6.1.2.1.2.2.1.8.1"
+
+    def snmp(machine, tool, device, *arguments, how=v2, check=True):
+        return machine.run(tool, *how, "-OqvtU", "-t", str(3 * SLOW), "-r1",
+                           f"udp6:[{device}]:161", *arguments, check=check)
+    for machine in host, outside:
+        for how in v2, v3:
+            rows = snmp(machine, "snmpbulkwalk", b, ".1", how=how).stdout.splitlines()
+            assert len(rows) > 200
+            set_ = snmp(machine, "snmpset", b, NAME, "s", "six", admin, "i", "2", how=how)
+            assert set_.stdout.split() == ['"six"', "2"]
+            assert snmp(machine, "snmpget", b, NAME, admin, oper, how=how).stdout.split() == [
+                '"six"', "2", "2"]
+            assert snmp(machine, "snmpset", b, admin, "i", "1", how=how).stdout.strip() == "1"
+    assert snmp(host, "snmpget", a, NAME).stdout.strip() != '"six"'
+    engines = {snmp(host, "snmpget", d, "1.3.6.1.6.3.10.2.1.1.0", how=v3).stdout for d in (a, b)}
+    assert len(engines) == 2
+    # No device, no answer; and the table of IPv4 addresses has no row.
+    assert snmp(host, "snmpget", "2001:db8:42::12d", NAME, check=False).returncode == 1
+    assert "No Such" in snmp(host, "snmpget", a, "1.3.6.1.2.1.4.20.1.1.1.2.3.4").stdout
+    device = p.request("GET", f"/devices/{b}")["data"]
+    assert device["ip"] == b and p.request("GET", f"/devices/{device['id']}")["success"]
+    assert [one["value"] for one in p.request("GET", f"/devices/{b}/sets")["data"]] == ["six"]
+    said = p.request("POST", f"/devices/{b}/interfaces/1/oper-status", {"status": "DOWN"})
+    assert said["oper_status"] == "DOWN" and snmp(host, "snmpget", b, oper).stdout.strip() == "2"
+    csv = host.run("curl", "-s", "http://127.0.0.1:8080/api/v1/devices/export").stdout
+    assert f",{b}," in csv
+    assert p.request("DELETE", f"/devices/{b}")["success"]
+    assert snmp(host, "snmpget", b, NAME, check=False).returncode == 1
+    assert p.end()[0] == 0 and host.snapshot() == host.before
+
+
 def test_only_lab_0_keeps_capabilities(host):
     p = Program(host, *FLEET)
     tasks = host.sh(f"for t in /proc/{p.process.pid}/task/*; do echo $(cat $t/comm) "
