@@ -1,6 +1,7 @@
 /* The fleet's devices over REST: the routes, and what needs no file of its own. */
 #include "api/devices.h"
 #include "api/api.h"
+#include "api/change_wait.h"
 #include "api/device_json.h"
 #include "api/devices.h"
 #include "base/rcu.h"
@@ -16,8 +17,49 @@ static int devices_delete_all(struct request *rq)
 	return 0;
 }
 
+/* A delete that waits for the keeper, as its records are forgotten first. */
+struct removal {
+	struct change_wait wait;
+	struct batches *batches;
+};
+
+static int removal_apply(struct change *c, struct keeping *k, const struct device *d)
+{
+	struct removal *m = CONTAINER_OF(c, struct removal, wait.change);
+	return d ? batches_forget(m->batches, k, d) : -ENOENT;
+}
+
+static void removal_told(struct change_wait *w, int r)
+{
+	if (r == 0)
+		batches_take(CONTAINER_OF(w, struct removal, wait)->batches, &w->change.addr);
+}
+
+static int removal_answer(struct request *rq)
+{
+	const struct removal *m = rq->work;
+	if (m->wait.result < 0)
+		return change_refused(rq, m->wait.result);
+	reply_message(rq, 200, "Device %s deleted", request_param(rq, "id"));
+	return 0;
+}
+
+static int delete_kept(struct request *rq, const struct addr *a)
+{
+	struct removal *m = mem_zalloc(rq->mem, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->batches = api_env(rq->api)->batches;
+	m->wait.change.addr = *a;
+	m->wait.change.alone = true;
+	m->wait.change.apply = removal_apply;
+	m->wait.told = removal_told;
+	return change_wait(rq, &m->wait, removal_answer);
+}
+
 static int devices_delete(struct request *rq)
 {
+	const struct api_env *env = api_env(rq->api);
 	const struct device *d;
 	struct addr a = {{0}};
 	rcu_in();
@@ -26,7 +68,11 @@ static int devices_delete(struct request *rq)
 		a = d->addr;
 	rcu_out();
 	if (r == 0)
-		r = batches_delete(api_env(rq->api)->batches, &a, &rq->fault);
+		r = batches_may_delete(env->batches, &rq->fault);
+	if (r == 0 && env->store)
+		return delete_kept(rq, &a);
+	if (r == 0)
+		r = batches_delete(env->batches, &a, &rq->fault);
 	if (r == -ENOENT)
 		return fault_set(
 			&rq->fault, r, "", NULL, "no device %.80s", request_param(rq, "id"));

@@ -114,7 +114,7 @@ static int refuse_restoring(struct fault *reterr_fault)
 		"the fleet of the state directory is coming back: try again");
 }
 
-static int delete_refused(struct batches *b, struct fault *reterr_fault)
+int batches_may_delete(struct batches *b, struct fault *reterr_fault)
 {
 	LOCK_SCOPE(&b->lock);
 	return b->restoring ? refuse_restoring(reterr_fault) : 0;
@@ -321,13 +321,13 @@ int batches_delete(struct batches *b, const struct addr *a, struct fault *reterr
 {
 	uint64_t n;
 	SPAN_WORK("delete device");
-	int r = delete_refused(b, reterr_fault);
+	int r = batches_may_delete(b, reterr_fault);
 	return r < 0 ? r : batch_delete(b, a, &n, reterr_fault);
 }
 
 int batches_delete_all(struct batches *b, uint64_t *ret_n, struct fault *reterr_fault)
 {
-	int r = delete_refused(b, reterr_fault);
+	int r = batches_may_delete(b, reterr_fault);
 	if (r < 0)
 		return r;
 	lock_take(&b->lock);

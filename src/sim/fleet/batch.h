@@ -92,6 +92,14 @@ MUST_CHECK int batches_asked(struct batches *b, uint32_t id, struct text *t);
 /* Deletes a device. -ENOENT; with a store also its errors and those of keeper_submit, with a fault,
  * and the device stays. Any thread but the keeper's, not within RCU_SCOPE. */
 MUST_CHECK int batches_delete(struct batches *b, const struct addr *a, struct fault *reterr_fault);
+/* The two halves of that for a change which is alone, of one's own: within its apply, and in its
+ * done when it came about. Errors of the store. */
+struct change;
+struct keeping;
+MUST_CHECK int batches_forget(struct batches *b, struct keeping *k, const struct device *d);
+void batches_take(struct batches *b, const struct addr *a);
+/* May devices be deleted now? -EAGAIN with a fault while creates of earlier starts come back. */
+MUST_CHECK int batches_may_delete(struct batches *b, struct fault *reterr_fault);
 /* Deletes every device; batches in progress fail first ("all devices are being deleted"), so that
  * the fleet is empty when this returns, but for what was submitted since. *ret_n: how many went.
  * Errors as above: all devices stay, but for those of the batches. */

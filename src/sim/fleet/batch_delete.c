@@ -39,13 +39,26 @@ static int forget_one(struct batches *b, const struct device *d)
 	return r == 0 ? store_del_ifs_of(b->env.store, &d->addr, &d->addr) : r;
 }
 
+int batches_forget(struct batches *b, struct keeping *k, const struct device *d)
+{
+	int r = b->env.store ? forget_one(b, d) : 0;
+	return r < 0 ? keeping_fail(k, r) : 0;
+}
+
+void batches_take(struct batches *b, const struct addr *a)
+{
+	(void)delete_rows(b, a);
+}
+
 static int removal_apply(struct change *c, struct keeping *k, const struct device *d)
 {
 	struct removal *m = CONTAINER_OF(c, struct removal, change);
 	struct store *s = m->b->env.store;
 	if (!m->all && !d)
 		return -ENOENT;
-	int r = m->all ? store_del_devices(s) : forget_one(m->b, d);
+	if (!m->all)
+		return batches_forget(m->b, k, d);
+	int r = store_del_devices(s);
 	return r < 0 ? keeping_fail(k, r) : 0;
 }
 
