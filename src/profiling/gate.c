@@ -163,9 +163,11 @@ void gate_status(struct gate *g, struct gate_status *ret_status)
 		.revert_pending = g->revert_pending};
 	memcpy(st.server_address, g->now.address, sizeof(st.server_address));
 	memcpy(st.last_error, g->last_error, sizeof(st.last_error));
-	if (g->push) {
+	if (g->push || g->pushing) {
 		st.has_push = true;
-		push_status(g->push, &st.push);
+		st.push = g->ended;
+		if (g->push)
+			push_status(g->push, &st.push);
 		st.sdk_errors = st.push.errors;
 		if (!st.last_error[0])
 			memcpy(st.last_error, st.push.last_error, sizeof(st.last_error));

@@ -55,10 +55,11 @@ struct gate {
 	struct gate_job *captures;	   /* under way; linked by the gate's thread alone */
 	uint32_t under_way[CAPTURE_KINDS]; /* captures, those that are queued as well */
 	struct gate_pair now;
-	bool pushing;	   /* changes with now, when push has been exchanged already */
-	bool push_has_cpu; /* no other may sample it, unless it is shared */
-	bool sink_has_cpu; /* likewise */
-	struct push *push; /* set and cleared by the gate's thread, which alone turns it */
+	bool pushing;		    /* changes with now, when push has been exchanged already */
+	bool push_has_cpu;	    /* no other may sample it, unless it is shared */
+	bool sink_has_cpu;	    /* likewise */
+	struct push *push;	    /* set and cleared by the gate's thread, which alone turns it */
+	struct upload_status ended; /* of a push, until the turn that ended it shows */
 	struct upload_totals totals;
 	char last_error[320];	     /* of a push that could not start */
 	struct gate_turning turning; /* of the gate's thread */

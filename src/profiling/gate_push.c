@@ -61,6 +61,8 @@ void gate_push_stop(struct gate *g)
 	{
 		LOCK_SCOPE(&g->lock);
 		p = g->push;
+		if (p)
+			push_status(p, &g->ended);
 		g->push = NULL;
 	}
 	(void)push_stop(p);
