@@ -450,7 +450,7 @@ static int boot_fleet(struct nl6 *n, struct span *span, struct fault *fault)
 	int r = 0;
 	SPAN_SCOPE(span);
 	if (wanted && n->store)
-		boot_text(&n->conf.boot, n->access, &flags);
+		boot_text(&n->conf.boot, &flags);
 	if (n->store)
 		r = flags.err < 0 ? flags.err : boot_restore(n, flags.s, &has_auto);
 	return r == 0 && wanted && !has_auto ? boot_auto(n, flags.s, fault) : r;

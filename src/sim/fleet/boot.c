@@ -1,5 +1,4 @@
 #include "sim/fleet/boot.h"
-#include "sim/fleet/access_json.h"
 #include "sim/fleet/pick.h"
 #include <errno.h>
 #include <string.h>
@@ -80,7 +79,7 @@ static int name_flag(int r, struct fault *f)
 	return r;
 }
 
-void boot_text(const struct boot_conf *c, const struct access *access, struct text *t)
+void boot_text(const struct boot_conf *c, struct text *t)
 {
 	char start[ADDR_TEXT_BYTES];
 	text_put(t, "{");
@@ -91,10 +90,6 @@ void boot_text(const struct boot_conf *c, const struct access *access, struct te
 	text_kv_str(t, "type", c->type);
 	text_kv_bool(t, "round_robin", c->round_robin);
 	text_kv_str(t, "category", c->category);
-	if (access) {
-		text_key(t, "snmpv3");
-		access_write_json(t, access);
-	}
 	text_put(t, "}");
 }
 

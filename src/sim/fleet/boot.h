@@ -26,7 +26,7 @@ bool boot_is_wanted(const struct boot_conf *c);
 struct device_conf boot_settings(
 	const struct boot_conf *c, uint16_t snmp_port, const struct access *access);
 /* What the flags ask for, to tell in a later start whether they still ask for the same. */
-void boot_text(const struct boot_conf *c, const struct access *access, struct text *t);
+void boot_text(const struct boot_conf *c, struct text *t);
 /* Compiles the types and queues the batch, as batch_submit; access may be NULL. auto_flags:
  * boot_text's, for the store; NULL: it is not kept. done (may be NULL) is called once when it has
  * ended. Errors as pick_types and batch_submit; the fault names a flag. */

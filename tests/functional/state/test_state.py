@@ -453,3 +453,50 @@ def test_a_start_that_cannot_write_goes_on(kept, net, tmp_path):
     assert state(it)["boots"] > 3_000_000
     it = kept(*auto, "-state-repair")
     assert len(devices(it)) == 3
+
+
+def get_v3(it, address, user, password, engine=None):
+    """sysName by SNMPv3, or None."""
+    done = subprocess.run(
+        ["snmpget", "-v3", "-l", "authNoPriv", "-u", user, "-a", "SHA", "-A", password, "-t", "2",
+         "-r", "1", "-Oqv", f"{address}:{it.snmp_port}", NAME],
+        capture_output=True, text=True, env=snmp_env(), check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def test_users_of_a_create_come_back(kept, net):
+    it = kept()
+    port = it.snmp_port
+    assert it.create(3, snmpv3={"enabled": True, "username": "lab", "auth_protocol": "sha1",
+                                "password": "maplesyrup"}).status == 201
+    name = get_v3(it, net.address(2), "lab", "maplesyrup")
+    assert name
+    secret = it.get("/api/v1/fleet/export?secrets=true").text
+    shown = it.get("/api/v1/fleet/export").text
+    assert "maplesyrup" in secret and "maplesyrup" not in shown and '"lab"' in shown
+    it = kept("-snmp-port", port, crash=True)
+    assert get_v3(it, net.address(2), "lab", "maplesyrup") == name
+    assert get_v3(it, net.address(2), "lab", "maplesyruq") is None
+    assert it.get("/api/v1/fleet/export?secrets=true").text == secret
+    it.delete("/api/v1/devices")
+    done = it.request("POST", "/api/v1/fleet/import", secret,
+                      {"Content-Type": "application/x-ndjson"})
+    assert done.status == 200 and done.data["created"] == 3
+    assert get_v3(it, net.address(2), "lab", "maplesyrup") == name
+    it.delete("/api/v1/devices")
+    done = it.request("POST", "/api/v1/fleet/import", shown,
+                      {"Content-Type": "application/x-ndjson"})
+    assert done.status == 400 and "password" in done.json["message"], done.json
+
+
+def test_other_settings_of_the_flags_make_no_other_fleet(kept, net):
+    auto = ["-auto-start-ip", net.address(), "-auto-count", "5"]
+    it = kept(*auto)
+    assert it.delete(f"/api/v1/devices/{net.address(4)}").status == 200
+    v3 = ["-snmpv3", "-snmpv3-auth", "sha1", "-snmpv3-password", "maplesyrup"]
+    it = kept(*auto, *v3)
+    assert len(devices(it)) == 4, "what was deleted stays away"
+    assert get_v3(it, net.address(2), "simadmin", "maplesyrup")
+    it = kept(*auto)
+    assert len(devices(it)) == 4
+    assert get_v3(it, net.address(2), "simadmin", "maplesyrup") is None
