@@ -49,7 +49,7 @@ struct usm_scoped {
 	size_t engine_id_bytes, context_bytes;
 	struct rd pdu; /* for snmp_read_pdu */
 };
-/* A ScopedPDU. padded: it was decrypted, and what a block cipher filled up may follow (RFC 3414
+/* A ScopedPDU. padded: it was decrypted, and what was filled up for a cipher may follow (RFC 3414
  * 8.1.1.2); else it must end there. -EBADMSG. */
 MUST_CHECK int usm_read_scoped(
 	const uint8_t *p, size_t bytes, bool padded, struct usm_scoped *ret_scoped);

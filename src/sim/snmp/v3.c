@@ -179,7 +179,7 @@ static enum v3_verdict decrypt(struct reading *g)
 	memcpy(iv.salt, g->params.salt, sizeof(iv.salt));
 	int r = keys_decrypt(g->v->keys, u->priv, g->rq->keys, &iv, p, n, g->v->plain);
 	if (r == 0)
-		read_plain(g, g->v->plain, n, u->priv == KEYS_DES);
+		read_plain(g, g->v->plain, n, true); /* some managers pad for AES, too */
 	if (r < 0 || !g->scoped_is_read)
 		return r == -ENOMEM ? V3_DROPPED : report(g, DEV_V3_DECRYPTION_ERRORS, 0);
 	return V3_ANSWER;
