@@ -39,15 +39,16 @@ class Nl6:
 
 
 def boots(build, pairs, count):
-    """(without a directory, first boot with one, restart from it), seconds."""
+    """(without a directory, first boot with one, restart from it), seconds; SNMPv3 is on."""
     fleet = ("-auto-start-ip", "127.10.0.1", "-auto-netmask", "8", "-auto-count", count,
              "-auto-round-robin")
+    v3 = ("-snmpv3",)
     for _ in range(pairs):
         with tempfile.TemporaryDirectory() as folder:
             took = []
             for flags in (), ("-state-dir", folder), ("-state-dir", folder):
                 # Without the flags of the fleet: it comes from the directory.
-                it = Nl6(build, *flags, *(fleet if len(took) < 2 else ()))
+                it = Nl6(build, *flags, *v3, *(fleet if len(took) < 2 else ()))
                 took.append(it.ready_s)
                 assert it.devices() == count
                 it.stop()
