@@ -12,6 +12,7 @@ TAGS = {
     "Counter32": 0x41, "Counter64": 0x46, "Gauge32": 0x42, "TimeTicks": 0x43, "TimeStamp": 0x43,
     "IpAddress": 0x40, "OBJECT IDENTIFIER": 0x06,
     "DisplayString": 0x04, "PhysAddress": 0x04, "StringType": 0x04,
+    "SnmpEngineID": 0x04,
     "INTEGER": 0x02, "Integer32": 0x02, "InterfaceIndex": 0x02, "IANAifType": 0x02,
     "TruthValue": 0x02, "RowStatus": 0x02,
 }
