@@ -34,6 +34,16 @@ def mend_create(body):
         body["category"] = choose(key, CATEGORIES)
 
 
+def mend_users(body):
+    """What goes together, and lengths of passwords, no schema says."""
+    if body.get("snmpv3"):
+        body["snmpv3"] = choose(sorted(body.items(), key=repr), [
+            {"enabled": True, "username": "u", "auth_protocol": 1, "password": "long enough",
+             "priv_protocol": "aes128"},
+            {"enabled": True, "engine_id": "800000090300aabbccdd", "users": [
+                {"username": "u", "auth_protocol": "sha256", "password": "long enough"}]}])
+
+
 def mend_profiling(body):
     if not isinstance(body, dict):
         return
@@ -50,6 +60,7 @@ def before_call(ctx, case, kwargs):
     method, path = case.operation.method.upper(), case.operation.path
     if (method, path) == ("POST", "/api/v1/devices"):
         mend_create(case.body)
+        mend_users(case.body if isinstance(case.body, dict) else {})
     if (method, path) == ("POST", "/api/v1/profiling"):
         mend_profiling(case.body)
     if path.endswith(("/oper-status", "/admin-status")) and case.path_parameters:
