@@ -77,7 +77,7 @@ def test_samples_are_labelled_and_reach_the_entry(fleet):
     by_label = {}
     for sample in profile.samples:
         by_label.setdefault(sample.labels.get("subsystem"), []).append(sample)
-    assert set(by_label) <= {"snmp", "api", "main"}, "a sample without a label, or of a strange one"
+    assert set(by_label) <= {"snmp", "api", "main", "fleet"}, "a sample without a label, or of a strange one"
     assert by_label["snmp"] and by_label["api"]
     assert any("agent" in n or "respond" in n for s in by_label["snmp"] for n in names(s))
     total = sum(s.values[0] for s in profile.samples)
@@ -119,7 +119,7 @@ def test_every_thread_is_armed_and_shown(fleet):
             return len(counts) == 1 and status["threads_unarmed"] == 0 and shown
         shown = until(30, agree, "agreement of the kernel, the sampler and the profiles")
     labels = set(shown.by_label())
-    assert labels == {"snmp", "api", "main"}
+    assert labels == {"snmp", "api", "main", "fleet"}
     text = pprof(it, "goroutine?debug=2").text
     for task in tasks(it):
         assert re.search(rf"^goroutine {task} \[", text, re.M)
